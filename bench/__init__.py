@@ -1,0 +1,1 @@
+"""Measurements that can fail: budgets against baselines, and recall on real conversations."""

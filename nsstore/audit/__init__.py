@@ -1,0 +1,7 @@
+"""Witnesses what happened: one keyed chain of events per tenant."""
+
+from nsstore.audit.events import AuditEvent, AuditLine, EventKind
+from nsstore.audit.log import AuditLog
+from nsstore.audit.reading import AuditVerdict, read_events, verify
+
+__all__ = ["AuditEvent", "AuditLine", "AuditLog", "AuditVerdict", "EventKind", "read_events", "verify"]

@@ -1,0 +1,106 @@
+"""One audit line: what happened, to whom, by which verb; ids and keyed digests only, never text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+
+from nsstore import digests
+from nsstore.record.spelling import escape
+from nsstore.trust import BadLine, Chain, Keys, frame, unframe
+
+ZERO: Final = "0" * 64
+
+
+class EventKind(StrEnum):
+    """The closed list of audited events; the second group is durable before the answer."""
+
+    OPENED_NAMESPACE = "opened_namespace"
+    WRITTEN = "written"
+    READ = "read"
+    LISTED = "listed"
+    SEARCHED = "searched"
+
+    DENIED = "denied"
+    REFUSED = "refused"
+    UNTAGGED = "untagged"
+    FALLBACK_DISABLED = "fallback_disabled"
+    OUT_OF_SCOPE_PROVIDER = "out_of_scope_provider"
+    CONTAMINATION = "contamination"
+    RECOVERED = "recovered"
+    CLOCK_STEPPED = "clock_stepped"
+    REPAIRED = "repaired"
+    GAP = "gap"
+
+    __hash__ = str.__hash__  # as equality is: by the value, and without a call of its own
+
+    @property
+    def security(self) -> bool:
+        """Whether the event has to be durable before the caller gets an answer."""
+        return self not in _ROUTINE
+
+
+_ROUTINE: Final = frozenset(
+    {
+        EventKind.OPENED_NAMESPACE,
+        EventKind.WRITTEN,
+        EventKind.READ,
+        EventKind.LISTED,
+        EventKind.SEARCHED,
+    }
+)
+
+
+class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one line says; ``null`` where a field has nothing to say.
+
+    ``scope`` is the asker's own scope by field name, ``records`` the ids concerned, ``count`` how
+    many there were, ``digest`` a keyed digest, ``bytes`` a size.
+    """
+
+    event: EventKind
+    verb: str | None = None
+    reason: str | None = None
+    scope: Mapping[str, str | None] | None = None
+    records: tuple[str, ...] | None = None
+    count: int | None = None
+    incident: str | None = None
+    digest: str | None = None
+    bytes: int | None = None
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An event in its chain: ``seq`` counts all of the tenant's events, ``at`` is UTC."""
+
+    seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+    at: Annotated[str, msgspec.Meta(pattern=r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z")]
+    event: EventKind
+    verb: str | None
+    reason: str | None
+    scope: Mapping[str, str | None] | None
+    records: tuple[str, ...] | None
+    count: int | None
+    incident: str | None
+    digest: str | None
+    bytes: int | None
+    prev: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+
+def write_line(keys: Keys, chain: Chain, line: AuditLine) -> tuple[bytes, bytes]:
+    """The bytes of one line under the active key, newline included, and its MAC.
+
+    What a terminal or a log reader could take for a line end or a command is escaped, as in a record.
+    """
+    return frame(keys, chain, digests.AUDIT, escape(msgspec.json.encode(line)), keys.active)
+
+
+def read_line(keys: Keys, chain: Chain, raw: bytes) -> tuple[AuditLine, bytes]:
+    """One verified line and its MAC. Raises :class:`BadLine`."""
+    body, _, mac = unframe(keys, chain, digests.AUDIT, raw)
+    try:
+        return msgspec.json.decode(body, type=AuditLine), mac
+    except msgspec.MsgspecError:
+        raise BadLine("a line that lacks or adds something") from None

@@ -1,0 +1,155 @@
+"""Who asks: every dimension from its flag or its variable, and none from anywhere else."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from nsstore.cli.flags import (
+    BY_NAME,
+    DIMENSIONS,
+    NOT_APPLICABLE,
+    TENANT,
+    Dimension,
+    json_option,
+    store_option,
+    store_path,
+)
+from nsstore.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from msgspec import UnsetType
+
+    from nsstore.scope import NotApplicable
+    from nsstore.session import OpenStore, Session
+
+SOURCE_TOOL: Final = "nsstore-cli"
+
+
+class Asker:
+    """The scope a person gave, and the way to a session of it."""
+
+    def __init__(self, store: str | None, given: dict[str, str]) -> None:
+        self._store = store
+        self._given = given
+
+    @contextmanager
+    def open(self) -> Generator[OpenStore]:
+        """The open store; everything is durable when the block ends."""
+        import nsstore
+
+        with nsstore.open(store_path(self._store)) as store:
+            yield store
+
+    @contextmanager
+    def session(self) -> Generator[Session]:
+        """A session of exactly the given scope. Raises :class:`InvalidInput` naming what is missing."""
+        self.require(*DIMENSIONS)
+        with self.open() as store:
+            yield self.bind(store)
+
+    def bind(self, store: OpenStore) -> Session:
+        """The session of the given scope in an open store. Raises as :meth:`session`."""
+        self.require(*DIMENSIONS)
+        return store.bind(
+            tenant_id=self._id("tenant"),
+            group_id=self._id("group"),
+            user_id=self._given["user"],
+            project_id=self._given["project"],
+            session_id=self._id("session"),
+            conversation_id=self._id("conversation"),
+            workspace_id=self._id_or_na("workspace"),
+            branch=self._id_or_na("branch"),
+            baseline=self._id_or_na("baseline"),
+            agent_id=self._given["agent"],
+            tool_context=self._id("tool_context"),
+            task_id=self._id("task"),
+            clearance=self._given["clearance"],
+            purpose=self._given["purpose"],
+            source_tool=SOURCE_TOOL,
+        )
+
+    def tenant(self) -> tuple[str, str]:
+        """The tenant or group alone. Raises :class:`InvalidInput` if it is missing or no id."""
+        from nsstore.scope import check_id
+
+        self.require(*TENANT)
+        kind = "tenant" if "tenant" in self._given else "group"
+        return kind, check_id(f"{kind}_id", self._given[kind])
+
+    def require(self, *dimensions: Dimension) -> None:
+        """Require each dimension, and not both of a pair; nothing missing is made up."""
+        missing = [
+            one.spelled if one.other is None else f"{one.spelled} or {BY_NAME[one.other].spelled}"
+            for one in dimensions
+            if not (one.optional or one.name in self._given or one.other in self._given)
+        ]
+        if missing:
+            raise InvalidInput(f"the scope lacks {', '.join(missing)}")
+        for one in dimensions:
+            if one.other in self._given and one.name in self._given:
+                raise InvalidInput(f"only one of {one.spelled} and {BY_NAME[one.other].spelled} may be given")
+
+    def _id(self, name: str) -> str | UnsetType:
+        from msgspec import UNSET
+
+        return self._given.get(name, UNSET)
+
+    def _id_or_na(self, name: str) -> str | NotApplicable:
+        from nsstore.scope import NA
+
+        return NA if self._given[name] == NOT_APPLICABLE else self._given[name]
+
+
+def scoped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every flag of the scope and of the store; it gets them as one :class:`Asker`."""
+    return _asking(command, DIMENSIONS)
+
+
+def of_tenant(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the flags of a tenant and of the store; it gets them as one :class:`Asker`."""
+    return _asking(command, TENANT)
+
+
+def _asking(command: Callable[..., None], dimensions: tuple[Dimension, ...]) -> Callable[..., None]:
+    @functools.wraps(command)
+    def run(**given: str | None) -> None:
+        ctx = click.get_current_context()
+        taken = {one.name: _taken(ctx, one, given.pop(one.name)) for one in dimensions}
+        asker = Asker(given.pop("store"), {name: value for name, value in taken.items() if value is not None})
+        command(asker, **given)
+
+    decorated: Callable[..., None] = json_option(store_option(run))
+    for one in reversed(dimensions):
+        kind = click.Choice(one.choices) if one.choices else click.STRING
+        metavar = None if one.choices else "ID"
+        decorated = click.option(
+            one.flag,
+            one.name,
+            type=kind,
+            metavar=metavar,
+            envvar=one.variable,
+            show_envvar=True,
+            help=one.help,
+        )(decorated)
+    return decorated
+
+
+def _taken(ctx: click.Context, one: Dimension, value: str | None) -> str | None:
+    """What holds for a dimension: its flag, else its variable, unless the flag of its pair is given."""
+    if _by_flag(ctx, one.name):
+        return value
+    if os.environ.get(one.variable) == "":
+        raise InvalidInput(f"{one.variable} is set but empty: unset it, or say what it is")
+    if one.other is not None and _by_flag(ctx, one.other):
+        return None
+    return one.default if value is None else value
+
+
+def _by_flag(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

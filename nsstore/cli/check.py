@@ -1,0 +1,112 @@
+"""Check: what is enforced here, and whether everything in the store can be proven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nsstore.cli import printing
+from nsstore.cli.exits import FOUND_WRONG
+from nsstore.cli.flags import json_option, store_option, store_path
+
+if TYPE_CHECKING:
+    from nsstore.cli.inspection import Inspection
+    from nsstore.session import OpenStore
+
+
+@click.command()
+@click.option("-v", "--verbose", is_flag=True, help="Every namespace and audit, not only what is wrong.")
+@store_option
+@json_option
+def check(*, store: str | None, verbose: bool, as_json: bool) -> None:
+    """Say what is enforced here, and what is wrong.
+
+    Every record of every namespace is read, and every audit chain. What a writer that died left
+    behind is repaired. Nothing wrong is ever removed.
+    """
+    import nsstore
+    from nsstore.cli.inspection import Inspection
+
+    with nsstore.open(store_path(store)) as opened:
+        enforced = enforcement(opened)
+        inspection = Inspection(opened)
+        inspection.run()
+    if as_json:
+        printing.emit(
+            {
+                "whole": not inspection.findings,
+                "enforced": enforced,
+                "findings": inspection.findings,
+                "namespaces": inspection.namespaces,
+                "audits": inspection.audits,
+            }
+        )
+    else:
+        printing.fields(enforced.items())
+        _show(inspection, verbose=verbose)
+    if inspection.findings:
+        click.get_current_context().exit(FOUND_WRONG)
+
+
+def enforcement(store: OpenStore) -> dict[str, str]:
+    """What holds on this machine for this store, in words."""
+    from nsstore.root.flusher import WINDOW_SECONDS
+
+    root, trust = store.root, store.trust
+    kernel = root.opener.name == "openat2"
+    carries = (
+        "a flush of a file carries its name" if root.flush_carries_name else "directories are flushed too"
+    )
+    return {
+        "store": f"{store.store_id} at {root.path}",
+        "trust home": f"{trust.home.path}, apart from the root, and bound to it by path and inode",
+        "keys": f"{len(trust.keys.masters)}, signing with {trust.keys.active}",
+        "opening": (
+            "openat2: the kernel follows no link and leaves no device"
+            if kernel
+            else "walk: each component is opened without following a link (no openat2 here)"
+        ),
+        "new files": (
+            "unnamed until they are whole" if root.unnamed_files else "named below tmp/ until they are whole"
+        ),
+        "file system": f"{root.filesystem}: {carries}",
+        "owner and mode": f"user {root.owner} alone, files 0600, directories 0700, at each opening",
+        "routine appends": f"durable within {WINDOW_SECONDS * 2:g} s; records before their receipt",
+    }
+
+
+def _show(inspection: Inspection, *, verbose: bool) -> None:
+    closed = sum(one.closed for one in inspection.namespaces)
+    repaired = sum(one.repaired for one in inspection.namespaces)
+    records = sum(one.records for one in inspection.namespaces)
+    words = f"{len(inspection.namespaces)}, {closed} closed, {repaired} repaired; {records} records proven"
+    broken = sum(not one.verdict.whole for one in inspection.audits)
+    printing.fields((("namespaces", words), ("audits", f"{len(inspection.audits)}, {broken} not whole")))
+    if verbose:
+        printing.say()
+        printing.table(
+            ("records", "state", "path"),
+            [
+                (
+                    str(one.records),
+                    "closed" if one.closed else "repaired" if one.repaired else "whole",
+                    one.path,
+                )
+                for one in inspection.namespaces
+            ],
+        )
+        printing.say()
+        printing.table(
+            ("events", "state", "audit"),
+            [
+                (str(one.verdict.events), "whole" if one.verdict.whole else "not whole", "=".join(one.tenant))
+                for one in inspection.audits
+            ],
+        )
+    printing.say()
+    for finding in inspection.findings:
+        printing.say(f"{finding.kind}: {finding.path}: {finding.what}", bold=True)
+        if finding.incident and finding.incident not in finding.what:
+            printing.say(f"incident {finding.incident}", dim=True, indent=4)
+    printing.say("nothing is wrong" if not inspection.findings else f"{len(inspection.findings)} found wrong")

@@ -1,0 +1,133 @@
+"""The flags that commands share, the dimensions of the scope among them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final, NamedTuple
+
+import click
+
+from nsstore.errors import InvalidInput
+
+SENSITIVITIES: Final = ("public", "internal", "confidential", "restricted")
+PURPOSES: Final = ("recall", "report", "summarize", "handoff", "maintain")
+NOT_APPLICABLE: Final = "-"
+
+
+class Dimension(NamedTuple):
+    """A flag of the scope: ``other`` may stand in its place, ``default`` is what it is if not given.
+
+    ``may_lack`` is for what may be not applicable, which is said with ``-``.
+    """
+
+    name: str
+    help: str
+    other: str | None = None
+    default: str | None = None
+    may_lack: bool = False
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def variable(self) -> str:
+        return f"NSSTORE_{self.name.upper()}"
+
+    @property
+    def spelled(self) -> str:
+        return f"{self.flag} ({self.variable}{', or - for none' if self.may_lack else ''})"
+
+
+DIMENSIONS: Final = (
+    Dimension("tenant", "The tenant; this or --group.", other="group"),
+    Dimension("group", "The group; this or --tenant.", other="tenant", optional=True),
+    Dimension("user", "The user."),
+    Dimension("project", "The project."),
+    Dimension("session", "The session; this or --conversation.", other="conversation"),
+    Dimension("conversation", "The conversation; this or --session.", other="session", optional=True),
+    Dimension("workspace", "The workspace, or - if there is none.", may_lack=True),
+    Dimension("branch", "The branch, or - if there is none.", may_lack=True),
+    Dimension("baseline", "The baseline, or - if there is none.", may_lack=True),
+    Dimension("agent", "The agent; a person is the agent human, which is the default.", default="human"),
+    Dimension("tool_context", "The tool context, where there is one.", optional=True),
+    Dimension("task", "The task, where there is one.", optional=True),
+    Dimension(
+        "clearance", "The highest sensitivity to read or write; internal if not given.",
+        default="internal", choices=SENSITIVITIES,
+    ),
+    Dimension("purpose", "What the answer is for; recall if not given.", default="recall", choices=PURPOSES),
+)  # fmt: skip
+BY_NAME: Final = {one.name: one for one in DIMENSIONS}
+TENANT: Final = (BY_NAME["tenant"], BY_NAME["group"])
+
+store_option: Final = click.option(
+    "--store", envvar="NSSTORE_STORE", show_envvar=True, metavar="PATH", help="The store's directory."
+)
+json_option: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+text_option: Final = click.option(
+    "--text", "only_text", is_flag=True, help="Print the text alone, byte for byte when piped."
+)
+limit_option: Final = click.option(
+    "-n", "--limit", type=int, default=100, metavar="N", help="At most this many; 100 if not given."
+)
+sensitivity_option: Final = click.option(
+    "--sensitivity",
+    type=click.Choice(SENSITIVITIES),
+    default="internal",
+    help="How far it may be shown; internal if not given.",
+)
+retention_option: Final = click.option(
+    "--retention-class",
+    default="standard",
+    metavar="WORD",
+    help="How long it is kept; else standard.",
+)
+ext_option: Final = click.option(
+    "--ext", metavar="JSON", help="An object of your own metadata, which no decision reads."
+)
+idempotency_option: Final = click.option(
+    "--idempotency-key", metavar="KEY", help="The same key and content give the first receipt again."
+)
+STDIN: Final = "-"
+
+
+def store_path(given: str | None) -> str:
+    """Where the store is. Raises :class:`InvalidInput` if nobody said."""
+    if not given:
+        raise InvalidInput("which store? Give --store or set NSSTORE_STORE")
+    return given
+
+
+def text_of(given: str | None) -> str:
+    """The text itself, or all of standard input, byte for byte.
+
+    Raises :class:`InvalidInput` if there is neither, or it is no text.
+    """
+    if given is not None and given != STDIN:
+        return given
+    if given is None and sys.stdin.isatty():
+        raise InvalidInput("which text? Give it, or - to read it from standard input")
+    from nsstore.record import MAX_TEXT
+
+    raw = sys.stdin.buffer.read(MAX_TEXT + 1)
+    if len(raw) > MAX_TEXT:
+        raise InvalidInput(f"text must be at most {MAX_TEXT} bytes")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise InvalidInput("text must be UTF-8") from None
+
+
+def object_of(name: str, given: str | None) -> dict[str, object] | None:
+    """A JSON object from an option. Raises :class:`InvalidInput`."""
+    if given is None:
+        return None
+    from nsstore.cli.strict_json import NotStrict, decode_object
+
+    try:
+        return decode_object(given.encode("utf-8", "surrogateescape"))
+    except NotStrict as why:
+        raise InvalidInput(f"{name} must be a JSON object: {why}") from None

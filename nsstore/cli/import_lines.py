@@ -1,0 +1,147 @@
+"""One line of an import as a note: what it may say, and the reason if it says more.
+
+A line is a JSON object. Its scope, id, path, time and place in the chain are the session's alone: a
+line that names one is refused, and what its source claimed goes under ``source``, which is kept as
+provenance and never believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, cast
+
+import msgspec
+
+from nsstore import digests
+from nsstore.cli.printing import one_line
+from nsstore.cli.strict_json import NotStrict, decode_object
+from nsstore.errors import InvalidInput
+from nsstore.record import ImportedFrom
+from nsstore.record.ext import OUTSIDE, runs_after
+from nsstore.writers.note import Note
+
+MAX_LINE: Final = 2 * 1024 * 1024
+"""Bytes: the longest text with every character escaped is below it."""
+FORMAT: Final = "jsonl"
+CHUNK: Final = 64 * 1024
+
+TEXTS: Final = ("text", "kind", "title", "sensitivity", "retention_class", "privacy", "idempotency_key")
+KEYS: Final = (*TEXTS, "tags", "ext", "source")
+SOURCE_KEYS: Final = ("created_at", "record_id", "item", "scope")
+
+
+class BadImport(ValueError):
+    """A line that is not taken; the message is the reason."""
+
+
+def lines_of(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes | None, int]]:
+    """Each line with its number and the bytes read so far; ``None`` for one of more than 2 MiB.
+
+    Lines end with a newline alone; the last may lack it. No more than one line is held.
+    """
+    number, done, pending, skipping = 0, 0, bytearray(), False
+    while chunk := read(CHUNK):
+        done += len(chunk)
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            number += 1
+            line = None if skipping or len(pending) + len(part) > MAX_LINE else bytes(pending + part)
+            yield number, line, done
+            pending.clear()
+            skipping = False
+        skipping = skipping or len(pending) + len(rest) > MAX_LINE
+        pending = bytearray() if skipping else pending + rest
+    if pending or skipping:
+        yield number + 1, None if skipping else bytes(pending), done
+
+
+class Reader:
+    """Makes notes of the lines of one source; equal lines are told apart by how many came before."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._seen: dict[bytes, int] = {}
+
+    def note(self, raw: bytes) -> Note:
+        """The note a line is. Raises :class:`BadImport` with the reason."""
+        try:
+            found = decode_object(raw)
+        except NotStrict as why:
+            raise BadImport(str(why)) from None
+        for key in found:
+            if key not in KEYS:
+                raise BadImport(_why_not(key, "a line", KEYS))
+        texts = _texts(found)
+        digest = digests.digest(digests.DIGEST, raw)
+        try:
+            note = Note(
+                text=texts["text"],
+                idempotency_key=self._key(digest),
+                tags=_tags(found.get("tags")),
+                ext=cast("dict[str, object] | None", found.get("ext")),
+                imported_from=self._origin(found.get("source"), digest),
+            )
+        except InvalidInput as err:
+            raise BadImport(str(err)) from None
+        return msgspec.structs.replace(note, **texts)
+
+    def _key(self, digest: bytes) -> str:
+        """The same line of the same source has the same key however often it is imported."""
+        before = self._seen.get(digest, 0)
+        self._seen[digest] = before + 1
+        whole = digests.digest(digests.DIGEST, digests.lp("import", self.name, digest, str(before)))
+        return f"import:{whole.hex()}"
+
+    def _origin(self, source: object, digest: bytes) -> ImportedFrom:
+        if source is not None and not isinstance(source, dict):
+            raise InvalidInput("source must be an object")
+        claims = cast("dict[str, object]", source or {})
+        for key in claims:
+            if key not in SOURCE_KEYS:
+                raise InvalidInput(_why_not(key, "source", SOURCE_KEYS))
+        return ImportedFrom(
+            created_at=_claim(claims, "created_at"),
+            digest=digest.hex(),
+            format=FORMAT,
+            item=_claim(claims, "item") or self.name,
+            record_id=_claim(claims, "record_id"),
+            scope=cast("dict[str, str] | None", claims.get("scope")),
+        )
+
+
+def _claim(claims: dict[str, object], key: str) -> str | None:
+    value = claims.get(key)
+    if value is not None and type(value) is not str:
+        raise InvalidInput(f"source.{key} must be a text")
+    return value
+
+
+def _texts(found: dict[str, object]) -> dict[str, str]:
+    texts = {key: found[key] for key in TEXTS if found.get(key) is not None}
+    for key, value in texts.items():
+        if type(value) is not str:
+            raise BadImport(f"{key} must be a text")
+    if "text" not in texts:
+        raise BadImport("it has no text")
+    return cast("dict[str, str]", texts)
+
+
+def _tags(given: object) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not all(type(tag) is str for tag in cast("list[object]", given)):
+        raise BadImport("tags must be a list of texts")
+    return tuple(cast("list[str]", given))
+
+
+def _why_not(key: str, where: str, known: tuple[str, ...]) -> str:
+    """Why a key is refused: it would set what is the session's alone, or nobody knows it."""
+    shown = one_line(key, 64)
+    try:
+        runs_after(key, OUTSIDE)
+    except InvalidInput:
+        claims = "" if where == "source" else "; a claim of the source goes under source"
+        return (
+            f"{where} must not carry {shown}: scope, id, path, time and order are the session's own{claims}"
+        )
+    return f"{where} must not carry {shown}: known are {', '.join(known)}"

@@ -1,0 +1,157 @@
+"""Looking at a whole store: every namespace read record by record, every audit chain, every anchor.
+
+Whatever the disk or the trust home knows of is looked at, so that what was deleted shows as well.
+What a writer that died left behind is repaired on the way, as the next writer would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from nsstore import layout
+from nsstore.audit import AuditVerdict, verify
+from nsstore.cli.namespaces import Known, survey_names
+from nsstore.cli.printing import one_line
+from nsstore.errors import IntegrityError, StoreError
+from nsstore.scope import Namespace
+from nsstore.store import Leaf, Store, read_member
+from nsstore.store.entry import recover
+from nsstore.trust.stock import anchor_files
+
+GONE: Final = "the trust home knows {} more below this path than the disk has"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something wrong: where it is, relative to the root, what kind it is, and the incident it became.
+
+    Bytes of a name that are no text, or that a terminal would obey, are escapes in ``path``.
+    """
+
+    path: str
+    kind: str
+    what: str
+    incident: str | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "path", one_line(self.path))
+
+
+class Inspected(msgspec.Struct, kw_only=True):
+    """One namespace: how many of its records were read and proven, and whether it may be served."""
+
+    path: str
+    ids: tuple[tuple[str, str], ...]
+    records: int = 0
+    closed: bool = False
+    repaired: bool = False
+
+
+class InspectedAudit(msgspec.Struct, frozen=True, kw_only=True):
+    """One tenant's audit chain."""
+
+    tenant: tuple[str, str]
+    verdict: AuditVerdict
+
+
+class Inspection:
+    """The findings about one open store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.findings: list[Finding] = []
+        self.namespaces: list[Inspected] = []
+        self.audits: list[InspectedAudit] = []
+
+    def run(self) -> None:
+        """Look at everything; what is wrong is a finding, and nothing is raised for it."""
+        known = survey_names(self._store.root)
+        for path, what in known.strays:
+            self.findings.append(Finding(path=path, kind="stray", what=what))
+        for ns in known.namespaces:
+            self._namespace(ns)
+        self._anchors(known)
+        for tenant in sorted(self._tenants(known)):
+            self._audit(tenant)
+
+    def _namespace(self, ns: Namespace) -> None:
+        leaf = self._store.leaf(ns)
+        seen = Inspected(path=leaf.place.records, ids=ns.dimensions)
+        self.namespaces.append(seen)
+        try:
+            seen.repaired = self._repair(leaf)
+            ledger = leaf.read()
+        except StoreError as err:
+            seen.closed = True
+            self._found(seen.path, err)
+            return
+        for record_id in ledger.order:
+            path = layout.record_path(ns, record_id)
+            try:
+                read_member(leaf, ledger, record_id)
+                seen.records += 1
+            except StoreError as err:
+                seen.closed = True
+                self._found(path, err)
+
+    def _repair(self, leaf: Leaf) -> bool:
+        """Do what the next writer would do first, and tell of every name that is kept out."""
+        survey, verdict = leaf.look(None)
+        if verdict.plain and not survey.torn:
+            return False
+        survey, verdict = leaf.look_locked()  # a writer may have been at work
+        repaired = bool(verdict.recovered or verdict.leftovers or survey.torn) and not verdict.closed
+        if survey.ledger.seq >= 0:
+            recover(leaf)
+            survey, verdict = leaf.look_locked()
+        for name, kind in sorted(verdict.strays.items()):
+            incident = self._store.witness.tell(leaf.place, kind, name)
+            path = f"{leaf.place.records}/{name}"
+            self.findings.append(
+                Finding(path=path, kind=kind, what="kept out, never read", incident=incident)
+            )
+        return repaired
+
+    def _found(self, path: str, err: StoreError) -> None:
+        incident = err.incident_id if isinstance(err, IntegrityError) else None
+        kind = err.incident_kind if isinstance(err, IntegrityError) else err.kind
+        self.findings.append(Finding(path=path, kind=kind, what=str(err), incident=incident))
+
+    def _anchors(self, known: Known) -> None:
+        """Find the namespaces that the trust home knows and the disk does not show at all."""
+        shown = {self._store.leaf(ns).place.chain.name for ns in known.namespaces}
+        for file in anchor_files(self._store.trust.home):
+            gone = sum(name not in shown for name, _ in file.by_name())
+            if gone and not file.path.startswith("anchors/audit/"):
+                path = file.path.removeprefix("anchors/").removesuffix(".anchors")
+                self.findings.append(Finding(path=path, kind="rolled_back", what=GONE.format(gone)))
+
+    def _tenants(self, known: Known) -> Iterator[tuple[str, str]]:
+        """Every tenant that a namespace, an audit or a head in the trust home belongs to."""
+        tenants = {ns.tenant for ns in known.namespaces}
+        spelled = {layout.encode(*tenant) for tenant in tenants}
+        heads = {file.path for file in anchor_files(self._store.trust.home)}
+        audited = {path[14:-8] for path in heads if path.startswith("anchors/audit/")}
+        for component in sorted((known.audits | audited) - spelled):
+            tenant = layout.decode("tenant", component)
+            if tenant is None:
+                what = "an audit whose tenant nothing names: its id is too long for a path"
+                self.findings.append(Finding(path=f"audit/tenants/{component}", kind="unknown", what=what))
+            else:
+                tenants.add(tenant)
+        yield from tenants
+
+    def _audit(self, tenant: tuple[str, str]) -> None:
+        path = layout.audit_dir(tenant)
+        try:
+            verdict = verify(self._store.audit, tenant)
+        except StoreError as err:
+            self._found(path, err)
+            return
+        self.audits.append(InspectedAudit(tenant=tenant, verdict=verdict))
+        for fault in verdict.faults:
+            self.findings.append(Finding(path=path, kind="audit", what=fault))
+        if verdict.gaps:
+            self.findings.append(Finding(path=path, kind="audit", what=f"{verdict.gaps} events are gone"))

@@ -1,0 +1,146 @@
+"""The keys of a store: back them up, put them back, add a new one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from nsstore.cli import printing
+from nsstore.cli.flags import json_option, store_option, store_path
+from nsstore.cli.verbs import Verbs, help_without_verb
+from nsstore.errors import InvalidInput, Refused
+
+MAX_PASSPHRASE = 4096
+
+unattended_option = click.option(
+    "--unattended", is_flag=True, help="Do not ask: the passphrase comes from --passphrase-file."
+)
+passphrase_option = click.option(
+    "--passphrase-file", metavar="FILE",
+    help="A file that only you may read, or a descriptor, as /dev/fd/3; only with --unattended.",
+)  # fmt: skip
+
+
+@click.group(cls=Verbs, invoke_without_command=True)
+@click.pass_context
+def keys(ctx: click.Context) -> None:
+    """Back up, restore and rotate the keys that prove a store.
+
+    They lie in the trust home, outside the store: without them nobody can read it.
+    """
+    help_without_verb(ctx)
+
+
+@keys.command()
+@click.argument("file")
+@unattended_option
+@passphrase_option
+@store_option
+@json_option
+def backup(
+    *, file: str, unattended: bool, passphrase_file: str | None, store: str | None, as_json: bool
+) -> None:
+    """Write the keys to a new file, sealed under a passphrase.
+
+    Keys, binding and anchors: everything that the trust home holds.
+    Do so again after `keys rotate` and now and then: what was begun after a backup is not in it.
+    """
+    import nsstore
+    from nsstore.root.named import write_new
+    from nsstore.trust.backup import backup as seal
+
+    with nsstore.open(store_path(store)) as opened:
+        raw = seal(opened.trust, _passphrase(passphrase_file, unattended=unattended, confirm=True))
+        write_new(file, raw, "the backup")
+        store_id = opened.store_id
+    if as_json:
+        printing.emit({"store_id": store_id, "bytes": len(raw)})
+    else:
+        printing.say(f"{len(raw)} bytes: keep the file and the passphrase apart, and away from the store")
+
+
+@keys.command()
+@click.argument("file")
+@unattended_option
+@passphrase_option
+@store_option
+@json_option
+def restore(
+    *, file: str, unattended: bool, passphrase_file: str | None, store: str | None, as_json: bool
+) -> None:
+    """Put back from a backup what the trust home lacks.
+
+    What is there stays as it is, so an old backup takes nothing back.
+    A namespace that was begun after the backup stays closed: nothing proves it.
+    """
+    from nsstore.root import Root
+    from nsstore.root.named import NamedFile
+    from nsstore.store.store import NO_STORE, read_claim
+    from nsstore.trust.backup import MAX_FILE
+    from nsstore.trust.restore import restore as put_back
+
+    try:
+        root = Root.open(store_path(store))
+    except FileNotFoundError:
+        raise InvalidInput(NO_STORE) from None
+    with root:
+        store_id = read_claim(root)
+        with NamedFile(file, "the backup") as opened:
+            raw = opened.read_all(MAX_FILE)
+        passphrase = _passphrase(passphrase_file, unattended=unattended, confirm=False)
+        done = put_back(raw, passphrase, root=root, store_id=store_id)
+    if as_json:
+        printing.emit(done)
+    else:
+        printing.say(
+            f"put back: {done.keys} keys, {done.anchors} anchors{', the binding' if done.binding else ''}"
+        )
+        printing.note("`nsstore check` says what the backup does not prove")
+
+
+@keys.command()
+@store_option
+@json_option
+def rotate(*, store: str | None, as_json: bool) -> None:
+    """Add a new key, which seals from now on.
+
+    The old keys stay: everything sealed before is proven by them.
+    """
+    import nsstore
+    from nsstore.trust.keyring import rotate as add
+
+    with nsstore.open(store_path(store)) as opened:
+        key_id = add(opened.trust.home)
+    if as_json:
+        printing.emit({"active": key_id})
+    else:
+        printing.say(f"sealing with {key_id} from now on")
+        printing.note("the last backup lacks this key: `nsstore keys backup FILE` makes a new one")
+
+
+def _passphrase(file: str | None, *, unattended: bool, confirm: bool) -> str:
+    """The passphrase, asked for at the terminal, or from a file that only the caller may read."""
+    if not unattended:
+        if file is not None:
+            raise InvalidInput("--passphrase-file goes with --unattended")
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise Refused(
+                "a passphrase is asked for at a terminal, and this is none: --unattended reads it from"
+                " --passphrase-file",
+                reason="unattended",
+            )
+        asked: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
+        return asked
+    if file is None:
+        raise InvalidInput("--unattended needs --passphrase-file")
+    from nsstore.root.named import NamedFile
+
+    with NamedFile(file, "the passphrase file") as opened:
+        if not opened.private:
+            raise InvalidInput("the passphrase file is open to other users: make it 0600")
+        raw = opened.read_all(MAX_PASSPHRASE)
+    try:
+        return raw.decode().removesuffix("\n")
+    except UnicodeDecodeError:
+        raise InvalidInput("the passphrase file must be UTF-8") from None

@@ -1,0 +1,140 @@
+"""Remember, search, get, list and history: the memory of one scope."""
+
+from __future__ import annotations
+
+import click
+
+from nsstore.cli import printing
+from nsstore.cli.asker import Asker, scoped
+from nsstore.cli.flags import (
+    ext_option,
+    object_of,
+    retention_option,
+    sensitivity_option,
+    text_of,
+    text_option,
+)
+from nsstore.cli.records import hits, rows, show
+
+PRIVACIES = ("project_only", "linked_projects", "team")
+
+
+@click.command()
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--kind", metavar="WORD", help="What kind of record it is, such as decision or lesson.")
+@click.option("--title", metavar="TEXT", help="A title of at most 200 characters.")
+@click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A tag; may be given up to 32 times.")
+@sensitivity_option
+@click.option(
+    "--privacy", type=click.Choice(PRIVACIES), default="project_only",
+    help="Which projects may ever see it; project_only if not given, and more needs a grant.",
+)  # fmt: skip
+@retention_option
+@click.option(
+    "--supersedes", multiple=True, metavar="ID", help="A record it takes the place of; up to 16 times."
+)
+@ext_option
+@click.option(
+    "--idempotency-key", metavar="KEY", help="The same key and content give the first receipt again."
+)
+@scoped
+def remember(
+    asker: Asker,
+    *,
+    text: str | None,
+    kind: str | None,
+    title: str | None,
+    tags: tuple[str, ...],
+    sensitivity: str,
+    privacy: str,
+    retention_class: str,
+    supersedes: tuple[str, ...],
+    ext: str | None,
+    idempotency_key: str | None,
+    as_json: bool,
+) -> None:
+    """Remember a text and print its record id.
+
+    The text is the argument, or all of standard input, byte for byte.
+    """
+    with asker.session() as session:
+        receipt = session.remember(
+            text_of(text),
+            kind=kind,
+            title=title,
+            tags=tags,
+            sensitivity=sensitivity,
+            privacy=privacy,
+            retention_class=retention_class,
+            supersedes=supersedes,
+            ext=object_of("--ext", ext),
+            idempotency_key=idempotency_key,
+        )
+    if as_json:
+        printing.emit(receipt)
+    else:
+        printing.say(receipt.record_id)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="QUERY...")
+@click.option(
+    "-k", "--limit", "k", type=int, default=10, metavar="N", help="At most this many; 10 if not given."
+)
+@scoped
+def search(asker: Asker, *, words: tuple[str, ...], k: int, as_json: bool) -> None:
+    """Find the best records of this scope for some words."""
+    with asker.session() as session:
+        answer = session.search(" ".join(words), k=k)
+    if as_json:
+        printing.emit(answer)
+        return
+    hits(answer.hits)
+    for notice in answer.notices:
+        printing.note(notice)
+    if answer.hits:
+        printing.note(answer.advisory)
+    else:
+        printing.note("nothing found in this scope")
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+@text_option
+@scoped
+def get(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> None:
+    """Show one record of this scope, and where it comes from."""
+    with asker.session() as session:
+        found = session.get(record_id)
+    show(found, only_text=only_text, as_json=as_json)
+
+
+@click.command("list")
+@click.option(
+    "-n", "--limit", type=int, default=100, metavar="N", help="At most this many; 100 if not given."
+)
+@click.option("--all", "include_superseded", is_flag=True, help="Superseded records too.")
+@scoped
+def list_(asker: Asker, *, limit: int, include_superseded: bool, as_json: bool) -> None:
+    """List the records of this scope, newest first."""
+    with asker.session() as session:
+        listing = session.list(limit=limit, include_superseded=include_superseded)
+    if as_json:
+        printing.emit(listing)
+        return
+    rows(listing.items)
+    if listing.total > len(listing.items):
+        printing.note(f"{len(listing.items)} of {listing.total} records: --limit shows more")
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+@scoped
+def history(asker: Asker, *, record_id: str, as_json: bool) -> None:
+    """List every version that led to or from a record, newest first."""
+    with asker.session() as session:
+        versions = session.history(record_id)
+    if as_json:
+        printing.emit({"versions": versions})
+    else:
+        rows(versions)

@@ -1,0 +1,116 @@
+"""Which namespaces and audits the disk of a store shows, by the names of its directories and ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from nsstore import layout
+from nsstore.errors import EscapeError, InvalidInput
+from nsstore.root import Dir, Root
+from nsstore.scope import Area, Namespace
+
+LEVELS: Final[dict[Area, tuple[str, ...]]] = {
+    "memory": ("tenant", "user", "project", "session"),
+    "state": ("tenant", "project", "workspace"),
+}
+MAX_LINE: Final = 64 * 1024
+NOT_A_FOLDER: Final = "something that is no directory of the store stands where only those stand"
+NO_NAME: Final = "a directory whose name is no id's"
+UNNAMED: Final = "a namespace whose ledger does not say which it is"
+
+
+class _First(msgspec.Struct):
+    """What a first ledger line says of its ids; proven when the ledger is read."""
+
+    ids: tuple[tuple[str, str], ...]
+
+
+class Known(msgspec.Struct, kw_only=True):
+    """Every namespace and audit that the disk shows, and the names that are neither, with what they are."""
+
+    namespaces: tuple[Namespace, ...]
+    audits: frozenset[str]
+    strays: tuple[tuple[str, str], ...]
+
+
+def survey_names(root: Root) -> Known:
+    """Read the names of a root. A link or a foreign directory on the way is a stray name."""
+    namespaces: set[Namespace] = set()
+    strays: set[tuple[str, str]] = set()
+    for area, levels in LEVELS.items():
+        shown = set(_leaves(root, area, len(levels), strays)) | set(_ledgers(root, area, len(levels), strays))
+        for components in sorted(shown):
+            try:
+                ns = _named(root, area, components)
+            except InvalidInput:
+                strays.add((f"{area}/{'/'.join(components)}", NO_NAME))
+                continue
+            if ns is None:
+                strays.add((f"ledger/{area}/{'/'.join(components)}.log", UNNAMED))
+            else:
+                namespaces.add(ns)
+    audits = {components[0] for components in _leaves(root, "audit/tenants", 1, strays)}
+    return Known(
+        namespaces=tuple(sorted(namespaces, key=lambda ns: (ns.area, ns.dimensions))),
+        audits=frozenset(audits),
+        strays=tuple(sorted(strays)),
+    )
+
+
+def _leaves(root: Root, top: str, depth: int, strays: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    """The paths of directories ``depth`` below ``top``, as components."""
+    folder = root.dir(top)
+    if folder is not None:
+        yield from _below(folder, top, depth, strays)
+
+
+def _below(folder: Dir, path: str, depth: int, strays: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    with folder:
+        folders = folder.folders()
+        strays.update((f"{path}/{name}", NOT_A_FOLDER) for name in set(folder.names()) - set(folders))
+        for name in folders:
+            if depth == 1:
+                yield (name,)
+                continue
+            try:
+                below = folder.sub(name)
+            except EscapeError as err:
+                strays.add((f"{path}/{name}", str(err)))
+                continue
+            if below is not None:
+                for rest in _below(below, f"{path}/{name}", depth - 1, strays):
+                    yield (name, *rest)
+
+
+def _ledgers(root: Root, area: Area, depth: int, strays: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    """The namespaces that have a ledger file, as components."""
+    for components in _leaves(root, f"ledger/{area}", depth - 1, strays):
+        folder = root.dir("/".join(("ledger", area, *components)))
+        if folder is not None:
+            with folder:
+                names = [name.removesuffix(".log") for name in folder.names() if name.endswith(".log")]
+            for name in names:
+                yield (*components, name)
+
+
+def _named(root: Root, area: Area, components: tuple[str, ...]) -> Namespace | None:
+    """The namespace of a path; where an id is too long for a path, its ledger says which.
+
+    Raises :class:`InvalidInput` for components that no ids have.
+    """
+    pairs = [layout.decode(level, one) for level, one in zip(LEVELS[area], components, strict=True)]
+    if None in pairs:
+        file = root.open_file(f"ledger/{area}/{'/'.join(components)}.log")
+        if file is None:
+            return None
+        with file:
+            raw = file.read_at(0, MAX_LINE).partition(b"\n")[0]
+        try:
+            pairs = list(msgspec.json.decode(raw, type=_First).ids)
+        except msgspec.MsgspecError:
+            return None
+    found = Namespace(area=area, dimensions=tuple(pair for pair in pairs if pair is not None))
+    return found if layout.record_dir(found) == "/".join((area, *components)) else None

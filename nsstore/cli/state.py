@@ -1,0 +1,120 @@
+"""State documents: get, put, list and history of keyed documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nsstore.cli import printing
+from nsstore.cli.asker import Asker, scoped
+from nsstore.cli.flags import (
+    ext_option,
+    object_of,
+    retention_option,
+    sensitivity_option,
+    text_of,
+    text_option,
+)
+from nsstore.cli.records import rows, show
+from nsstore.cli.verbs import Verbs, help_without_verb
+from nsstore.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from msgspec import UnsetType
+
+
+@click.group(cls=Verbs, invoke_without_command=True)
+@click.pass_context
+def state(ctx: click.Context) -> None:
+    """Keep documents under keys, each version written once."""
+    help_without_verb(ctx)
+
+
+@state.command("get")
+@click.argument("key")
+@text_option
+@scoped
+def get(asker: Asker, *, key: str, only_text: bool, as_json: bool) -> None:
+    """Show the newest version of a document."""
+    with asker.session() as session:
+        found = session.state.get(key)
+    show(found, only_text=only_text, as_json=as_json)
+
+
+@state.command("put")
+@click.argument("key")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--expect", metavar="ID", help="Refuse unless this record is the newest version.")
+@click.option("--if-absent", is_flag=True, help="Refuse if there is a version already.")
+@click.option("--kind", metavar="WORD", help="What kind of document it is.")
+@sensitivity_option
+@retention_option
+@ext_option
+@click.option(
+    "--idempotency-key", metavar="KEY", help="The same key and content give the first receipt again."
+)
+@scoped
+def put(
+    asker: Asker,
+    *,
+    key: str,
+    text: str | None,
+    expect: str | None,
+    if_absent: bool,
+    kind: str | None,
+    sensitivity: str,
+    retention_class: str,
+    ext: str | None,
+    idempotency_key: str | None,
+    as_json: bool,
+) -> None:
+    """Write the next version of a document, and print its record id."""
+    with asker.session() as session:
+        receipt = session.state.put(
+            key,
+            text_of(text),
+            expect=_expected(expect, if_absent=if_absent),
+            kind=kind,
+            sensitivity=sensitivity,
+            retention_class=retention_class,
+            ext=object_of("--ext", ext),
+            idempotency_key=idempotency_key,
+        )
+    if as_json:
+        printing.emit(receipt)
+    else:
+        printing.say(receipt.record_id)
+
+
+def _expected(expect: str | None, *, if_absent: bool) -> str | UnsetType | None:
+    from msgspec import UNSET
+
+    if expect is not None and if_absent:
+        raise InvalidInput("only one of --expect and --if-absent may be given")
+    return expect if expect is not None else None if if_absent else UNSET
+
+
+@state.command("list")
+@scoped
+def list_(asker: Asker, *, as_json: bool) -> None:
+    """List the newest version of every document of this scope."""
+    with asker.session() as session:
+        found = session.state.list()
+    if as_json:
+        printing.emit({"items": found})
+    else:
+        rows(found)
+
+
+@state.command("history")
+@click.argument("key")
+@scoped
+def history(asker: Asker, *, key: str, as_json: bool) -> None:
+    """List every version of a document, newest first."""
+    with asker.session() as session:
+        versions = session.state.history(key)
+    if as_json:
+        printing.emit({"versions": versions})
+    else:
+        rows(versions)

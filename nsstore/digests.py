@@ -1,0 +1,46 @@
+"""The one table of MAC and digest purposes: blake2b-256, told apart by ``person``.
+
+A digest made for one purpose never equals one made for another, whatever the bytes
+(``docs/format.md``, first paragraph).
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+SIZE: Final = 32
+TENANT: Final = b"nss1/tenant"
+RECORD: Final = b"nss1/record"
+LEDGER: Final = b"nss1/ledger"
+ANCHOR: Final = b"nss1/anchor"
+AUDIT: Final = b"nss1/audit"
+IDEM: Final = b"nss1/idem"
+DIGEST: Final = b"nss1/digest"
+MANIFEST: Final = b"nss1/manifest"
+PATH: Final = b"nss1/path"
+
+
+def lp(*parts: bytes | str) -> bytes:
+    """Join parts so that no other split of the same bytes is equal: 4-byte length, then bytes."""
+    out: list[bytes] = []
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        out.append(len(raw).to_bytes(4, "big"))
+        out.append(raw)
+    return b"".join(out)
+
+
+def mac(key: bytes, person: bytes, *chunks: bytes) -> bytes:
+    """MAC of the chunks, one after the other, under ``key`` for one purpose: 32 bytes."""
+    return blake2b(b"".join(chunks), key=key, person=person, digest_size=SIZE).digest()
+
+
+def running(person: bytes) -> blake2b:
+    """An unkeyed digest that is fed as the bytes come; equal to :func:`digest` of all of them."""
+    return blake2b(person=person, digest_size=SIZE)
+
+
+def digest(person: bytes, *chunks: bytes) -> bytes:
+    """Unkeyed digest of the chunks for one purpose: 32 bytes."""
+    return mac(b"", person, *chunks)

@@ -1,0 +1,86 @@
+"""The verified state of one ledger: which records are members, in which order, up to which head."""
+
+from __future__ import annotations
+
+from nsstore import digests
+from nsstore.ledger.lines import ZERO, Genesis, Line, Recovered, Void, Written, read_line
+from nsstore.trust import BadLine, Chain, Keys
+
+
+class Ledger:
+    """Membership and order of a namespace, as its chain of keyed events tells it.
+
+    ``apply`` accepts only the event that continues the head; nothing is ever taken out of order.
+    ``seq`` and ``head`` are the newest event's seq and MAC: -1 and zeros without even a genesis.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self.macs: list[bytes] = []
+        self.members: dict[str, Written] = {}
+        self.order: list[str] = []
+        self.void: set[str] = set()
+        self.idempotent: dict[str, str] = {}
+        self.size = 0
+        self.seq = -1
+        self.head = bytes(32)
+        self._bytes = digests.running(digests.DIGEST)
+
+    def apply(self, line: Line) -> None:
+        """Take the next event. Raises :class:`BadLine` if it does not continue the chain."""
+        event = line.event
+        if event.seq != len(self.macs) or event.prev != (self.head.hex() if self.macs else ZERO):
+            raise BadLine("an event that does not continue the chain")
+        if isinstance(event, Genesis) != (event.seq == 0):
+            raise BadLine("a chain that does not begin with its genesis")
+        if isinstance(event, Genesis) and (
+            event.area != self.chain.area or event.ids != self.chain.dimensions
+        ):
+            raise BadLine("the genesis of another namespace")
+        if isinstance(event, Written):
+            if event.record in self.members or event.record in self.void:
+                raise BadLine("a record that joins twice")
+            self.members[event.record] = event
+            self.order.append(event.record)
+            if event.idem is not None:
+                self.idempotent[event.idem] = event.record
+        if isinstance(event, Void):
+            records = set(event.records)
+            if (
+                not records
+                or len(records) != len(event.records)
+                or records & (self.members.keys() | self.void)
+            ):
+                raise BadLine("a void of nothing, of a member, or of what is void")
+            self.void |= records
+        if isinstance(event, Recovered) and not 0 < event.first <= event.last == event.seq - 1:
+            raise BadLine("a recovery of other lines than the ones before it")
+        self.macs.append(line.mac)
+        self.seq, self.head = event.seq, line.mac
+        self.size += len(line.raw)
+        self._bytes.update(line.raw)
+
+    def is_spelled(self, raw: bytes) -> bool:
+        """Whether ``raw`` is, byte for byte, the lines taken so far."""
+        return digests.digest(digests.DIGEST, raw) == self._bytes.digest()
+
+    def copy(self) -> Ledger:
+        """A ledger that can be carried on without changing this one."""
+        other = Ledger(self.chain)
+        other.macs, other.members, other.order = list(self.macs), dict(self.members), list(self.order)
+        other.void, other.idempotent = set(self.void), dict(self.idempotent)
+        other.size, other.seq, other.head = self.size, self.seq, self.head
+        other._bytes = self._bytes.copy()
+        return other
+
+
+def extend(keys: Keys, ledger: Ledger, raw: bytes) -> int:
+    """Verify and take the whole lines of ``raw`` after the ledger's end; return the torn rest's size.
+
+    Raises :class:`BadLine` at the first line that is none of this chain.
+    """
+    start = 0
+    while (end := raw.find(b"\n", start)) >= 0:
+        ledger.apply(read_line(keys, ledger.chain, raw[start : end + 1]))
+        start = end + 1
+    return len(raw) - start

@@ -1,0 +1,28 @@
+"""Touches the disk: the one room that opens, makes, links, locks and removes files.
+
+Every other room hands it a path relative to a :class:`Root` and gets back a checked descriptor.
+"""
+
+from nsstore.root.flusher import flusher
+from nsstore.root.handles import READ, WRITE, Dir, File
+from nsstore.root.locks import FileLock
+from nsstore.root.opener import KernelOpener, Opener, WalkOpener
+from nsstore.root.places import check_path, in_repository, is_free, overlap
+from nsstore.root.tree import Root
+
+__all__ = [
+    "READ",
+    "WRITE",
+    "Dir",
+    "File",
+    "FileLock",
+    "KernelOpener",
+    "Opener",
+    "Root",
+    "WalkOpener",
+    "check_path",
+    "flusher",
+    "in_repository",
+    "is_free",
+    "overlap",
+]

@@ -1,0 +1,323 @@
+"""Open files and directories of one root: every method acts on a descriptor, never on a path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from nsstore.errors import EscapeError
+from nsstore.root import system
+from nsstore.root.checks import failure, require_directory, require_regular
+from nsstore.root.opener import DIRECTORY, require_name
+from nsstore.root.steps import step
+
+if TYPE_CHECKING:
+    from nsstore.root.tree import Root
+
+READ = os.O_RDONLY
+WRITE = os.O_RDWR
+
+
+class Handle:
+    """One open descriptor, closed once."""
+
+    def __init__(self, root: Root, fd: int) -> None:
+        self.root = root
+        self.fd = fd
+        self.size = 0
+        self._proven: tuple[int, ...] = ()
+
+    def close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def proven(self, found: os.stat_result) -> None:
+        """Keep what was checked when the descriptor was opened."""
+        self.size = found.st_size
+        self._proven = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
+
+    def is_as_proven(self, found: os.stat_result) -> bool:
+        """Whether a name stands for this very file or directory, and nothing about it was changed."""
+        self.size = found.st_size
+        seen = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
+        return seen == self._proven
+
+    @property
+    def inode(self) -> int:
+        """The inode that was checked."""
+        return self._proven[0]
+
+    def stat(self) -> os.stat_result:
+        return os.fstat(self.fd)
+
+    def flush(self) -> None:
+        """Make what was written here durable; a flush that failed is never tried again."""
+        try:
+            step("fsync")
+            system.fsync(self.fd)
+        except OSError as err:
+            raise failure("flushing to disk", err) from None
+
+
+class File(Handle):
+    """A regular file of the store with one name, checked when it was opened."""
+
+    def read(self, limit: int) -> bytes:
+        """Return all bytes, at most ``limit`` + 1 of them: a longer file shows by its length."""
+        return self.read_at(0, limit + 1)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        try:
+            raw = system.pread(self.fd, size, offset)
+            while 0 < len(raw) < size and (more := system.pread(self.fd, size - len(raw), offset + len(raw))):
+                raw += more
+        except OSError as err:
+            raise failure("reading", err) from None
+        return raw
+
+    def append(self, raw: bytes) -> None:
+        """Add ``raw`` at the end by one write; on failure the file is cut back to where it was.
+
+        The end is the size last seen: whoever appends holds the lock under which it was looked at.
+        """
+        try:
+            step("write")
+            done = system.pwrite(self.fd, raw, self.size)
+            if done < len(raw):
+                self._write_rest(self.size, raw, done)
+        except OSError as err:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.fd, self.size)
+            raise failure("appending", err) from None
+        self.size += len(raw)
+
+    def write_at(self, offset: int, raw: bytes) -> None:
+        """Replace the bytes at ``offset`` by one write."""
+        try:
+            step("write")
+            done = system.pwrite(self.fd, raw, offset)
+            if done < len(raw):
+                self._write_rest(offset, raw, done)
+        except OSError as err:
+            raise failure("writing", err) from None
+
+    def _write_rest(self, offset: int, raw: bytes, done: int) -> None:
+        """Go on with a write that the system cut short."""
+        while done < len(raw):
+            done += system.pwrite(self.fd, raw[done:], offset + done)
+
+    def cut(self, size: int) -> None:
+        """Take away what stands behind ``size`` bytes, durably: the rest of a write that never ended."""
+        try:
+            step("truncate")
+            os.ftruncate(self.fd, size)
+            self.size = size
+        except OSError as err:
+            raise failure("cutting a torn line", err) from None
+        self.flush()
+
+    def write_raw(self, raw: bytes) -> None:
+        """Write all of ``raw`` into a new file; errors stay ``OSError``, to be undone."""
+        step("write")
+        done = os.write(self.fd, raw)
+        while done < len(raw):
+            done += os.write(self.fd, raw[done:])
+        self.size = len(raw)
+
+
+class Dir(Handle):
+    """A directory of the store: single names are opened, made, listed and removed in it."""
+
+    def names(self) -> list[str]:
+        """Every name in the directory, in no order; names that are no text come back escaped."""
+        try:
+            return os.listdir(self.fd)
+        except OSError as err:
+            raise failure("listing", err) from None
+
+    def folders(self) -> list[str]:
+        """The names that are directories themselves, sorted; a link to one is none."""
+        try:
+            with os.scandir(self.fd) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        except OSError as err:
+            raise failure("listing", err) from None
+
+    def open(self, name: str, flags: int = READ) -> File | None:
+        """Open a regular file by its one name, or ``None`` if there is none; never blocks."""
+        try:
+            fd = self.root.opener(self.fd, name, flags)
+        except FileNotFoundError:
+            return None
+        except IsADirectoryError:
+            raise EscapeError("a directory stands where a file of the store belongs") from None
+        except OSError as err:
+            raise failure("opening a file of the store", err) from None
+        file = File(self.root, fd)
+        try:
+            found = os.fstat(fd)
+            require_regular(found, self.root.device, self.root.owner)
+            file.proven(found)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def open_or_make(self, name: str) -> File:
+        """Open a file for writing; one that is not there is made empty, private from its first moment."""
+        while (file := self.open(name, WRITE)) is None:
+            with contextlib.suppress(FileExistsError):
+                self.publish(name, b"").close()
+        return file
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """The bytes of a regular file (``limit`` + 1 at most), or ``None`` if there is none."""
+        file = self.open(name)
+        if file is None:
+            return None
+        with file:
+            return file.read(limit)
+
+    def publish(self, name: str, raw: bytes) -> File:
+        """Make a complete file appear under ``name`` without replacing one; not yet flushed.
+
+        Raises ``FileExistsError`` if the name is taken. A failure leaves no name behind.
+        """
+        try:
+            require_name(name)
+            return self._unnamed(name, raw) if self.root.unnamed_files else self._renamed(name, raw)
+        except FileExistsError:
+            raise
+        except OSError as err:
+            raise failure("writing a new file", err) from None
+
+    def _unnamed(self, name: str, raw: bytes) -> File:
+        fd = self.root.opener(self.fd, ".", system.UNNAMED | os.O_RDWR)
+        file = File(self.root, fd)
+        try:
+            os.fchmod(fd, 0o600)
+            file.write_raw(raw)
+            step("link")
+            os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=self.fd, follow_symlinks=True)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _renamed(self, name: str, raw: bytes) -> File:
+        with contextlib.ExitStack() as undo:
+            drafts = undo.enter_context(self.root.make_dir("tmp"))
+            draft = f"{os.getpid()}-{os.urandom(8).hex()}"
+            fd = self.root.opener(drafts.fd, draft, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            undo.callback(_unlink_quietly, drafts.fd, draft)
+            file = undo.enter_context(File(self.root, fd))
+            os.fchmod(fd, 0o600)
+            file.write_raw(raw)
+            step("rename")
+            self.root.rename(drafts.fd, draft, self.fd, name)
+            undo.pop_all()
+            drafts.close()
+            return file
+
+    def replace(self, name: str, raw: bytes) -> None:
+        """Put a complete file in place of whatever ``name`` was, durably; never in place of a record."""
+        draft = f"{name}.{os.urandom(8).hex()}"
+        try:
+            require_name(name)
+            with contextlib.ExitStack() as undo:
+                undo.callback(_unlink_quietly, self.fd, draft)
+                with self.publish(draft, raw) as file:
+                    file.flush()
+                step("rename")
+                os.replace(draft, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+                undo.pop_all()
+        except OSError as err:
+            raise failure("replacing a file", err) from None
+        self.flush()
+
+    def move(self, name: str, to: Dir, new_name: str) -> None:
+        """Move a name to another directory without following or replacing anything, durably."""
+        try:
+            require_name(name)
+            require_name(new_name)
+            step("rename")
+            self.root.rename(self.fd, name, to.fd, new_name)
+        except OSError as err:
+            raise failure("moving a file", err) from None
+        to.flush()
+        self.flush()
+
+    def flush_name(self, file: File) -> None:
+        """Make a published file durable, its bytes and its name."""
+        file.flush()
+        if not self.root.flush_carries_name:
+            self.flush()
+
+    def unlink(self, name: str) -> bool:
+        """Remove a name (a link itself, never its target) durably; ``False`` if it was not there."""
+        try:
+            require_name(name)
+            step("unlink")
+            os.unlink(name, dir_fd=self.fd)
+        except FileNotFoundError:
+            return False
+        except OSError as err:
+            raise failure("removing a file", err) from None
+        self.flush()
+        return True
+
+    def make(self, name: str) -> None:
+        """Make a subdirectory, private under any umask; one that exists is left as it is."""
+        try:
+            require_name(name)
+            step("mkdir")
+            os.mkdir(name, 0o700, dir_fd=self.fd)
+        except FileExistsError:
+            return
+        except OSError as err:
+            raise failure("making a directory", err) from None
+        self._set_mode(name)
+
+    def _set_mode(self, name: str) -> None:
+        """Give a new directory its mode through its own descriptor: a umask may have taken all of it."""
+        pinned = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
+        try:
+            with Handle(self.root, os.open(name, pinned, dir_fd=self.fd)) as made:
+                if os.fstat(made.fd).st_mode & 0o777 != 0o700:
+                    os.chmod(f"/proc/self/fd/{made.fd}", 0o700)
+        except OSError as err:
+            raise failure("making a directory", err) from None
+
+    def sub(self, name: str) -> Dir | None:
+        """Open a path of directories beneath this one, or ``None`` if one of them is not there."""
+        try:
+            fd = self.root.opener(self.fd, name, DIRECTORY)
+        except FileNotFoundError:
+            return None
+        except OSError as err:
+            raise failure("opening a directory of the store", err) from None
+        found = Dir(self.root, fd)
+        try:
+            seen = os.fstat(fd)
+            require_directory(seen, self.root.device, self.root.owner)
+            found.proven(seen)
+        except BaseException:
+            found.close()
+            raise
+        return found
+
+
+def _unlink_quietly(dir_fd: int, name: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(name, dir_fd=dir_fd)

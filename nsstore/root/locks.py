@@ -1,0 +1,146 @@
+"""Locks between processes and threads: ``flock`` on a file that is never replaced nor unlinked."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+import weakref
+from types import TracebackType
+from typing import Final, Self
+
+from nsstore.errors import Refused
+from nsstore.root.checks import failure
+from nsstore.root.handles import Dir, File
+from nsstore.root.steps import step
+from nsstore.root.tree import Root
+
+LIMIT_SECONDS: Final = 10.0
+_FIRST_WAIT, _LONGEST_WAIT = 0.0002, 0.01
+
+_locks: weakref.WeakSet[FileLock] = weakref.WeakSet()
+
+
+class FileLock:
+    """Holds the lock file ``name`` of a directory: alone, or shared with other readers.
+
+    No two holders share a descriptor, so that threads exclude each other as processes do. A shared
+    lock makes nothing: it raises ``FileNotFoundError`` where there is no lock file. Raises
+    :class:`Refused` (retryable) after ten seconds.
+    """
+
+    def __init__(self, directory: Dir, name: str, *, shared: bool = False) -> None:
+        self.held = False
+        self.file = _acquire(directory, name, shared=shared)
+        self.held = True
+        _locks.add(self)
+
+    @classmethod
+    def at(cls, root: Root, path: str) -> Self:
+        """Hold a lock file beneath a root alone, making it and its directories if they are not there."""
+        folder, _, name = path.rpartition("/")
+        with root.make_dir(folder) as directory:
+            return cls(directory, name)
+
+    def pause(self) -> None:
+        """Let the next one in, and keep the descriptor for :meth:`resume`."""
+        if self.held:
+            self.held = False
+            try:
+                fcntl.flock(self.file.fd, fcntl.LOCK_UN)
+            except OSError:
+                self.file.close()  # closing lets the next one in just as well
+
+    def resume(self, path: str) -> bool:
+        """Hold the lock alone again; ``False``, and closed, if ``path`` names another file by now."""
+        if self.file.fd < 0:
+            return False  # it could not be unlocked but by closing it, or this is a forked child
+        try:
+            if not _take(self.file.fd, fcntl.LOCK_EX):
+                _wait(self.file.fd, fcntl.LOCK_EX, time.monotonic() + LIMIT_SECONDS)
+            self.held = True
+            if self.file.root.still(self.file, path):
+                return True
+        except BaseException:
+            self.release()
+            raise
+        self.release()
+        return False
+
+    def release(self) -> None:
+        """Let the next one in and close the descriptor; a second time does nothing."""
+        self.pause()
+        self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _acquire(directory: Dir, name: str, *, shared: bool) -> File:
+    until = time.monotonic() + LIMIT_SECONDS
+    while True:
+        file = directory.open(name) if shared else directory.open_or_make(name)
+        if file is None:
+            raise FileNotFoundError(name)
+        try:
+            _wait(file.fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, until)
+            if _is_named(file, directory.fd, name):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # the name points elsewhere by now: the lock we hold excludes nobody
+        if time.monotonic() > until:
+            raise _overdue()
+
+
+def _wait(fd: int, how: int, until: float) -> None:
+    pause = _FIRST_WAIT
+    while not _take(fd, how):
+        if time.monotonic() > until:
+            raise _overdue()
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_WAIT)
+
+
+def _take(fd: int, how: int) -> bool:
+    """Take the lock if nobody is in the way."""
+    try:
+        step("flock")
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except OSError as err:
+        if err.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR):
+            raise failure("locking", err) from None
+        return False
+    return True
+
+
+def _overdue() -> Refused:
+    return Refused(
+        "another process or thread kept this namespace locked for ten seconds: try again",
+        reason="locked",
+        retryable=True,
+    )
+
+
+def _is_named(file: File, dir_fd: int, name: str) -> bool:
+    try:
+        return file.is_as_proven(os.stat(name, dir_fd=dir_fd, follow_symlinks=False))
+    except OSError:
+        return False
+
+
+def _close_in_child() -> None:
+    """A fork leaves the lock with the parent: the child's copies are closed, without unlocking."""
+    for lock in list(_locks):
+        lock.held = False
+        lock.file.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)

@@ -1,0 +1,90 @@
+"""Files that a person names: an import, a backup, a passphrase. They are no part of a store.
+
+The name is the person's own, so links in it are followed when it is read; what is written is new,
+private, and never put through a link or in place of something.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from types import TracebackType
+from typing import Self
+
+from nsstore.errors import InvalidInput, SystemFailure
+
+
+class NamedFile:
+    """An existing file open for reading: a regular one, or a pipe that a shell made."""
+
+    def __init__(self, path: str, what: str) -> None:
+        """Open ``path``; ``what`` names it in errors, which never hold the path."""
+        self._what = what
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
+        except (OSError, ValueError) as err:
+            raise _failed(f"opening {what}", err) from None
+        found = os.fstat(self._fd)
+        self.size = found.st_size if stat.S_ISREG(found.st_mode) else None
+        self.private = not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o077
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)):
+            os.close(self._fd)
+            raise InvalidInput(f"{what} must be a regular file or a pipe")
+
+    def read(self, size: int) -> bytes:
+        """Up to ``size`` bytes from where the last read ended; none at the end."""
+        try:
+            return os.read(self._fd, size)
+        except OSError as err:
+            raise _failed(f"reading {self._what}", err) from None
+
+    def read_all(self, limit: int) -> bytes:
+        """Everything. Raises :class:`InvalidInput` for more than ``limit`` bytes."""
+        raw = bytearray()
+        while more := self.read(limit + 1 - len(raw)):
+            raw += more
+            if len(raw) > limit:
+                raise InvalidInput(f"{self._what} must hold at most {limit} bytes")
+        return bytes(raw)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)
+
+
+def write_new(path: str, raw: bytes, what: str) -> None:
+    """Make a file of mode 0600 that was not there, whole and durable; a failure leaves none.
+
+    Raises :class:`InvalidInput` if the name is taken, if only by a link that leads nowhere.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        with contextlib.ExitStack() as undo:
+            where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            undo.callback(os.close, where)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(name, flags, 0o600, dir_fd=where)
+            with contextlib.ExitStack() as unlink:
+                unlink.callback(os.unlink, name, dir_fd=where)
+                with os.fdopen(fd, "wb") as file:
+                    os.fchmod(fd, 0o600)
+                    file.write(raw)
+                    file.flush()
+                    os.fsync(fd)
+                unlink.pop_all()
+            os.fsync(where)
+    except FileExistsError:
+        raise InvalidInput(f"{what} must be a new file: something has that name already") from None
+    except (OSError, ValueError) as err:
+        raise _failed(f"writing {what}", err) from None
+
+
+def _failed(doing: str, err: OSError | ValueError) -> SystemFailure:
+    """The failure without its path; a name that no system call takes (a NUL in it) is an invalid one."""
+    return SystemFailure(doing, err if isinstance(err, OSError) else OSError(errno.EINVAL, ""))

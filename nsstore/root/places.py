@@ -1,0 +1,129 @@
+"""Directories that a person or a setting names: the root and the trust home.
+
+Only these are reached by a whole path, through links if it has any; everything beneath is derived.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Final, cast
+
+from nsstore.errors import InvalidInput
+from nsstore.root import system
+from nsstore.root.checks import failure
+from nsstore.root.steps import step
+
+MAX_LINKS: Final = 40  # as many as Linux follows
+
+
+def check_path(path: object, what: str = "root") -> str:
+    """Return an absolute path: text or path-like, not empty, without NUL; nothing in it is expanded.
+
+    ``..`` is left to the system, which takes it after a link as every other program does. Raises
+    :class:`InvalidInput`.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(f"the path of a {what} must be text or path-like")
+    given: object = os.fspath(cast("str | os.PathLike[str]", path))
+    if type(given) is not str or not given or "\0" in given:
+        raise InvalidInput(f"the path of a {what} must be text, not empty and without NUL")
+    try:
+        os.fsencode(given)
+        return given if os.path.isabs(given) else os.path.join(os.getcwd(), given)
+    except UnicodeEncodeError:
+        raise InvalidInput(f"the path of a {what} must be text that a file name can hold") from None
+    except OSError as err:
+        raise failure("asking where this process stands", err) from None
+
+
+def is_free(path: str | os.PathLike[str]) -> bool:
+    """Whether a root can be made at ``path``: nothing is there, or an empty directory."""
+    given = check_path(path)
+    try:
+        return not os.path.lexists(given) or (os.path.isdir(given) and not os.listdir(given))
+    except OSError as err:
+        raise failure("looking at the root", err) from None
+
+
+def make_private(path: str) -> None:
+    """Make a directory and its missing parents, durable and 0700 under any umask; an empty one gets 0700.
+
+    Raises ``OSError``.
+    """
+    if not _made(path) and not os.listdir(path):
+        os.chmod(path, 0o700)
+
+
+def _made(path: str) -> bool:
+    try:
+        step("mkdir")
+        os.mkdir(path, 0o700)
+    except FileNotFoundError:
+        parent = os.path.dirname(path.rstrip("/"))
+        if parent in {"", path} or not _made(parent):
+            raise
+        return _made(path)
+    except OSError:  # it is there, or (on macOS) is `/`
+        if not os.path.isdir(path):
+            raise
+        return False
+    os.chmod(path, 0o700)
+    _flush(os.path.dirname(path.rstrip("/")))
+    return True
+
+
+def _flush(parent: str) -> None:
+    """Make the name of a new directory durable; a parent that may be written but not read is left alone."""
+    with contextlib.suppress(PermissionError):
+        fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            step("fsync")
+            system.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def overlap(home: str, root: str) -> bool:
+    """Whether ``home`` is ``root``, lies in it or around it, or is reached through it, by whatever link.
+
+    A link in the root that leads out of it is in the hands of whoever writes the root.
+    """
+    passed = [_identity(at) for at in _passed(home)]
+    around = [_identity(at) for at in _passed(os.path.realpath(root))]
+    return passed[-1] in around or around[-1] in passed
+
+
+def in_repository(path: str) -> bool:
+    """Whether a directory, or one around it, is a git checkout."""
+    return any(os.path.lexists(os.path.join(at, ".git")) for at in _passed(os.path.realpath(path)))
+
+
+def _identity(path: str) -> object:
+    """Device and inode of a directory, or the path of one that is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path
+    return found.st_dev, found.st_ino
+
+
+def _passed(path: str) -> Iterator[str]:
+    """Every directory that looking up an absolute path passes through, links and all; itself comes last."""
+    at, left, links = "/", path.split("/")[::-1], 0
+    yield at
+    while left:
+        part = left.pop()
+        step_to = os.path.dirname(at) if part == ".." else os.path.join(at, part).rstrip("/") or "/"
+        try:
+            target = os.readlink(step_to) if part not in {"", ".", ".."} else ""
+        except OSError:
+            target = ""
+        if target and links < MAX_LINKS:
+            links += 1
+            left += target.split("/")[::-1]
+            at = "/" if target.startswith("/") else at
+        elif part not in {"", "."}:
+            at = step_to
+        yield at

@@ -1,0 +1,185 @@
+"""A root: one directory tree that is only ever entered through its own descriptor."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from types import TracebackType
+from typing import Self
+
+from nsstore.errors import EscapeError, InvalidInput, Refused
+from nsstore.root import system
+from nsstore.root.checks import failure, require_directory
+from nsstore.root.handles import READ, Dir, File
+from nsstore.root.opener import DIRECTORY, Opener, best_opener
+from nsstore.root.places import check_path, make_private
+from nsstore.root.steps import step
+
+
+class Root:
+    """Everything opened through this object lies beneath one directory, reached through no link.
+
+    The directory itself may be given through a link: ``path`` is its real path, so that every way
+    to it is one store. ``opener`` is chosen by what the kernel offers unless one is given.
+    """
+
+    def __init__(
+        self, path: str, fd: int, *, opener: Opener | None = None, unnamed: bool | None = None
+    ) -> None:
+        self.path = path
+        found = os.fstat(fd)
+        self.fd, self.device, self.inode, self.owner = fd, found.st_dev, found.st_ino, os.geteuid()
+        require_directory(found, self.device, self.owner)
+        self.opener = opener or best_opener(fd)
+        self.rename = system.rename_noreplace
+        self.unnamed_files = system.has_unnamed_files(fd) if unnamed is None else unnamed
+        magic = system.filesystem_type(fd)
+        self.filesystem = system.NAMES.get(magic, hex(magic))
+        self.flush_carries_name = magic in system.FLUSH_CARRIES_NAME
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, opener: Opener | None = None, unnamed: bool | None = None
+    ) -> Self:
+        """Open an existing directory as a root; makes nothing.
+
+        Raises ``FileNotFoundError`` if there is none, ``EscapeError`` if it is not private.
+        """
+        refuse_windows()
+        try:
+            real = os.path.realpath(check_path(path), strict=True)
+            fd = os.open(real, DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise
+        except NotADirectoryError:
+            raise InvalidInput("the root of a store must be a directory") from None
+        except OSError as err:
+            raise failure("opening the root", err) from None
+        try:
+            return cls(real, fd, opener=opener, unnamed=unnamed)
+        except BaseException:
+            os.close(fd)
+            raise
+
+    @classmethod
+    def make(
+        cls, path: str | os.PathLike[str], *, opener: Opener | None = None, unnamed: bool | None = None
+    ) -> Self:
+        """Open a directory as a root, making it and its parents if absent, private in any case.
+
+        An existing directory has to be empty or already private to be taken.
+        """
+        refuse_windows()
+        given = check_path(path)
+        try:
+            make_private(given)
+        except OSError as err:
+            raise failure("making the root", err) from None
+        return cls.open(given, opener=opener, unnamed=unnamed)
+
+    def top(self) -> Dir:
+        """The root directory itself, as a handle of its own."""
+        return Dir(self, os.dup(self.fd))
+
+    def dir(self, path: str) -> Dir | None:
+        """Open a directory beneath the root, or ``None`` if it is not there."""
+        return Dir.sub(_Borrowed(self), path)
+
+    def make_dir(self, path: str, *, flush: bool = False) -> Dir:
+        """Open a directory beneath the root, making what is missing; ``flush`` makes all of it durable.
+
+        With ``flush`` every directory on the way is flushed, whoever made it: another process
+        may have made it a moment ago and not have come to flush it.
+        """
+        found = None if flush else self.dir(path)
+        if found is not None:
+            return found
+        at = self.top()
+        for name in path.split("/"):
+            with at, contextlib.ExitStack() as undo:
+                below = at.sub(name)
+                if below is None:
+                    at.make(name)
+                    below = at.sub(name)
+                if below is None:
+                    raise failure("making a directory", FileNotFoundError(2, "removed meanwhile"))
+                undo.enter_context(below)
+                if flush:
+                    at.flush()
+                undo.pop_all()
+            at = below
+        return at
+
+    def open_file(self, path: str, flags: int = READ) -> File | None:
+        """Open a regular file beneath the root, or ``None`` if it is not there."""
+        return Dir.open(_Borrowed(self), path, flags)
+
+    def require_place(self) -> None:
+        """Require that the root still stands where it was opened.
+
+        Who has it open would go on in a directory that was moved away or replaced, which others no
+        longer find. Raises :class:`EscapeError`.
+        """
+        try:
+            found = os.lstat(self.path)
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != (self.device, self.inode):
+            raise EscapeError("the root was moved, removed or replaced while it was open")
+
+    def still(self, handle: File | Dir, path: str) -> bool:
+        """Whether ``path`` names the very file or directory that a kept descriptor was opened as.
+
+        One ``stat`` instead of an open, a check and a close; links on the way prove nothing, since it
+        is the descriptor that is used, and a link to it changes nothing about it.
+        """
+        try:
+            return handle.is_as_proven(os.stat(path, dir_fd=self.fd, follow_symlinks=False))
+        except OSError:
+            return False
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """The bytes of a regular file beneath the root (``limit`` + 1 at most), or ``None``."""
+        return Dir.read(_Borrowed(self), path, limit)
+
+    def replace(self, name: str, raw: bytes) -> None:
+        """Put a complete file at the top of the root, durably, in place of the one before."""
+        _Borrowed(self).replace(name, raw)
+
+    def sync_all(self) -> None:
+        """Flush the whole file system the root is on."""
+        try:
+            step("syncfs")
+            system.syncfs(self.fd)
+        except OSError as err:
+            raise failure("flushing to disk", err) from None
+
+    def close(self) -> None:
+        """Let go of every descriptor beneath the root, and of the root."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Borrowed(Dir):
+    """The root's own descriptor as a directory; not closed after use."""
+
+    def __init__(self, root: Root) -> None:
+        super().__init__(root, root.fd)
+
+
+def refuse_windows() -> None:
+    """Raise :class:`Refused` on Windows, which offers neither private modes nor beneath-opening."""
+    if sys.platform == "win32":
+        raise Refused(
+            "nsstore does not run on Windows itself: open the store from WSL", reason="unsupported_system"
+        )

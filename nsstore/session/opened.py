@@ -1,0 +1,93 @@
+"""An open store that can be bound: the way in for a host program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from msgspec import UNSET, UnsetType
+
+from nsstore.root import Root, is_free
+from nsstore.scope import Purpose, Sensitivity
+from nsstore.search.engine import Searcher
+from nsstore.session.binding import Id, IdOrNA, envelope_of
+from nsstore.session.session import Session
+from nsstore.store import Store, create_root, open_root
+from nsstore.trust import Trust
+
+
+class OpenStore(Store):
+    """A store and its views; :meth:`bind` is the only way to a record."""
+
+    def __init__(self, root: Root, trust: Trust) -> None:
+        super().__init__(root, trust)
+        self._searcher = Searcher(self)
+
+    def bind(
+        self,
+        *,
+        tenant_id: Id = UNSET,
+        group_id: Id = UNSET,
+        user_id: str,
+        project_id: str,
+        session_id: Id = UNSET,
+        conversation_id: Id = UNSET,
+        agent_id: str,
+        workspace_id: IdOrNA,
+        branch: IdOrNA,
+        baseline: IdOrNA,
+        source_tool: str,
+        purpose: Purpose | str,
+        tool_context: Id = UNSET,
+        task_id: Id = UNSET,
+        allowed_branches: Iterable[IdOrNA] | UnsetType = UNSET,
+        allowed_baselines: Iterable[IdOrNA] | UnsetType = UNSET,
+        clearance: Sensitivity | str = Sensitivity.INTERNAL,
+        role: Id = UNSET,
+        commit: Id = UNSET,
+    ) -> Session:
+        """A session of exactly this scope: what it writes lands there, what it reads comes from there.
+
+        Exactly one of ``tenant_id``/``group_id`` and of ``session_id``/``conversation_id``;
+        ``workspace_id``, ``branch`` and ``baseline`` are ids or ``NOT_APPLICABLE``. Makes nothing
+        on the disk. Raises :class:`InvalidInput` naming the field and the rule.
+        """
+        envelope = envelope_of(
+            tenant_id=tenant_id,
+            group_id=group_id,
+            user_id=user_id,
+            project_id=project_id,
+            session_id=session_id,
+            conversation_id=conversation_id,
+            agent_id=agent_id,
+            workspace_id=workspace_id,
+            branch=branch,
+            baseline=baseline,
+            source_tool=source_tool,
+            purpose=purpose,
+            tool_context=tool_context,
+            task_id=task_id,
+            allowed_branches=allowed_branches,
+            allowed_baselines=allowed_baselines,
+            clearance=clearance,
+            role=role,
+            commit=commit,
+        )
+        return Session(self, self._searcher, envelope)
+
+
+def open_store(
+    path: str | os.PathLike[str],
+    *,
+    create: bool = False,
+    trust_home: str | os.PathLike[str] | None = None,
+) -> OpenStore:
+    """Open the store at ``path``; with ``create``, make it first where the directory is absent or empty.
+
+    Opening makes nothing. The trust home is ``trust_home``, else ``NSSTORE_TRUST_HOME``, else the
+    user's state directory. Raises :class:`InvalidInput` if there is no store, :class:`Refused` if
+    its keys are not here or it is bound to another place.
+    """
+    if create and is_free(path):
+        return OpenStore(*create_root(path, trust_home))
+    return OpenStore(*open_root(path, trust_home))

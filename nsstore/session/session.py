@@ -1,0 +1,200 @@
+"""A session: the capability to act in one scope. No method takes a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+import msgspec
+
+from nsstore.audit import AuditEvent, EventKind
+from nsstore.errors import InvalidInput, NotVisible
+from nsstore.scope import (
+    Privacy,
+    ScopeEnvelope,
+    Sensitivity,
+    check_record_id,
+    envelope_fields,
+    memory_namespace,
+)
+from nsstore.search.engine import MAX_HITS, Answer, Searcher
+from nsstore.session.documents import StateDocuments
+from nsstore.store import Found, Sight, Store, found_of
+from nsstore.writers.memory import remember
+from nsstore.writers.note import Note, Receipt
+
+DENIED_REASON = "not_in_scope"
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """Readable records, newest first; ``total`` counts the readable ones, listed here or not."""
+
+    items: tuple[Found, ...]
+    total: int
+
+
+class Session:
+    """Everything one bound scope may do; any thread may call any method.
+
+    A call that is cancelled or interrupted leaves a whole record or none. Every method raises only
+    the kinds of :mod:`nsstore.errors`.
+    """
+
+    def __init__(self, store: Store, searcher: Searcher, envelope: ScopeEnvelope) -> None:
+        self.envelope = envelope
+        self._store = store
+        self._searcher = searcher
+        self._ns = memory_namespace(envelope.scope)
+
+    @property
+    def state(self) -> StateDocuments:
+        """The state documents of this scope's workspace."""
+        return StateDocuments(self._store, self.envelope)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str | None = None,
+        title: str | None = None,
+        tags: Iterable[str] = (),
+        sensitivity: Sensitivity | str = Sensitivity.INTERNAL,
+        retention_class: str = "standard",
+        privacy: Privacy | str = Privacy.PROJECT_ONLY,
+        supersedes: Iterable[str] = (),
+        ext: Mapping[str, object] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Write a text as a record of this very scope; when this returns it survives a power loss.
+
+        ``text`` is 1 byte to 256 KiB and kept byte for byte. ``supersedes`` names readable records
+        that this one takes the place of. The same ``idempotency_key`` with the same content gives
+        the first receipt again. Raises :class:`InvalidInput`, :class:`Refused`, :class:`NotVisible`,
+        :class:`IntegrityError`, :class:`SystemFailure` (redline, "Write-path isolation").
+        """
+        note = Note(
+            text=text,
+            kind=kind,
+            title=title,
+            tags=_given(tags),
+            sensitivity=sensitivity,
+            retention_class=retention_class,
+            privacy=privacy,
+            supersedes=_given(supersedes),
+            ext=ext,
+            idempotency_key=idempotency_key,
+        )
+        return remember(self._store, self.envelope, [note])[0]
+
+    def remember_many(self, notes: Iterable[Note | str]) -> list[Receipt]:
+        """Write many notes with one flush for up to 256 of them; receipts come in the same order.
+
+        Every note is checked before the first is written. Raises as :meth:`remember`.
+        """
+        if isinstance(notes, str) or not isinstance(cast("object", notes), Iterable):
+            raise InvalidInput("notes must be a list of texts or Notes")
+        return remember(self._store, self.envelope, [_note(one) for one in notes])
+
+    def get(self, record_id: str) -> Found:
+        """The record with this id, proven just now, if this scope may read it.
+
+        Raises :class:`NotVisible` for an absent and for a denied one alike, :class:`IntegrityError`
+        if a genuine record is damaged.
+        """
+        check_record_id("record_id", record_id)
+        sight = self._sight()
+        decision = sight.decision(record_id)
+        if not decision.allowed:
+            raise self._not_visible("get", record_id)
+        found, decision = sight.read(record_id)
+        if not decision.allowed:
+            raise self._not_visible("get", record_id)
+        self._audit(EventKind.READ, "get", (record_id,))
+        return found_of(self._ns, found, stale=decision.stale, reason="get")
+
+    def list(self, *, limit: int = 100, include_superseded: bool = False) -> Listing:
+        """The newest readable records, at most ``limit``, each proven just now.
+
+        Raises :class:`InvalidInput` for a limit outside 1 to 1,000.
+        """
+        if type(limit) is not int or not 1 <= limit <= MAX_HITS:
+            raise InvalidInput(f"limit must be an integer from 1 to {MAX_HITS}")
+        sight = self._sight()
+        hidden = frozenset[str]() if include_superseded else sight.superseded()
+        ids = [record_id for record_id in sight.newest_first() if record_id not in hidden]
+        items = tuple(self._found(sight, record_id, "list") for record_id in ids[:limit])
+        self._audit(EventKind.LISTED, "list", tuple(item.record_id for item in items))
+        return Listing(items=items, total=len(ids))
+
+    def search(self, text: str, *, k: int = 10) -> Answer:
+        """The ``k`` best records for a text, ranked among exactly the records this scope may read.
+
+        Any text is plain words. Raises :class:`InvalidInput`, :class:`IntegrityError`.
+        """
+        return self._searcher.search(self.envelope, text, k=k)
+
+    def history(self, record_id: str) -> tuple[Found, ...]:
+        """Every readable version that led to or from a record through ``supersedes``, newest first.
+
+        Raises :class:`NotVisible` as :meth:`get`.
+        """
+        check_record_id("record_id", record_id)
+        sight = self._sight()
+        if not sight.decision(record_id).allowed:
+            raise self._not_visible("history", record_id)
+        related = _related(sight, record_id)
+        versions = tuple(self._found(sight, one, "history") for one in sight.newest_first() if one in related)
+        self._audit(EventKind.READ, "history", tuple(one.record_id for one in versions))
+        return versions
+
+    def _sight(self) -> Sight:
+        return Sight.of(self._store.leaf(self._ns), self.envelope)
+
+    def _found(self, sight: Sight, record_id: str, reason: str) -> Found:
+        found, decision = sight.read(record_id)
+        return found_of(self._ns, found, stale=decision.stale, reason=reason)
+
+    def _not_visible(self, verb: str, record_id: str) -> NotVisible:
+        self._audit(EventKind.DENIED, verb, (record_id,), DENIED_REASON)
+        return NotVisible(record_id)
+
+    def _audit(self, event: EventKind, verb: str, ids: tuple[str, ...], reason: str | None = None) -> None:
+        self._store.audit.append(
+            self.envelope.scope.tenant,
+            AuditEvent(
+                event=event,
+                verb=verb,
+                reason=reason,
+                scope=envelope_fields(self.envelope),
+                records=ids,
+                count=len(ids),
+            ),
+        )
+
+
+def _related(sight: Sight, record_id: str) -> frozenset[str]:
+    """What a record supersedes or is superseded by, through any number of readable steps."""
+    links: dict[str, set[str]] = {}
+    for one in sight.newest_first():
+        for old in sight.tag(one).supersedes:
+            links.setdefault(one, set()).add(old)
+            links.setdefault(old, set()).add(one)
+    related, waiting = {record_id}, [record_id]
+    while waiting:
+        fresh = links.get(waiting.pop(), set()) - related
+        related |= fresh
+        waiting += fresh
+    return frozenset(related)
+
+
+def _given(values: Iterable[str]) -> tuple[str, ...]:
+    """A list as a tuple; one text alone, which is a list of characters, is left for the check to refuse."""
+    return cast("tuple[str, ...]", values) if isinstance(values, str | tuple) else tuple(values)
+
+
+def _note(given: object) -> Note:
+    if isinstance(given, Note):
+        return given
+    if type(given) is str:
+        return Note(text=given)
+    raise InvalidInput("each note must be a text or a Note")

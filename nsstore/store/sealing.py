@@ -1,0 +1,145 @@
+"""Sealing a record and proving one: the only use of record keys."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from typing import Final
+
+import msgspec
+
+from nsstore import digests, record
+from nsstore.incident import IncidentKind
+from nsstore.ledger import Line, Written, make_line
+from nsstore.policy import Decision, ReadClass, readability_class
+from nsstore.scope import Namespace, memory_namespace, state_namespace
+from nsstore.trust import Chain, Keys
+
+MAX_FILE: Final = record.MAX_HEADER + record.MAX_TEXT
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """What is remembered of a member: its class, what it supersedes, and its document key."""
+
+    readable: ReadClass
+    supersedes: tuple[str, ...]
+    key: str | None
+
+
+def tag_of(header: record.Header) -> Tag:
+    """What is remembered of a valid header."""
+    return Tag(readability_class(header), header.supersedes or (), header.key)
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked record that lacks only its place in the chain and its seal.
+
+    ``same_key`` are the keyed digests that an idempotency key of the caller's can have been
+    written under, the active one first; empty without one. ``decision`` is whether its scope may
+    write it, where that hangs on nothing in the namespace.
+    """
+
+    form: record.Form
+    tag: Tag
+    decision: Decision | None
+    record_id: str
+    created_at: str
+    salt: str
+    text: bytes
+    same_key: tuple[str, ...]
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True):
+    """A drafted record as the bytes of its file, and the ledger line that makes it a member."""
+
+    draft: Draft
+    raw: bytes
+    line: Line
+
+    @property
+    def name(self) -> str:
+        return f"{self.draft.record_id}.md"
+
+
+class Unproven(ValueError):
+    """Bytes that are not a sealed record of this namespace; says what they are instead."""
+
+    def __init__(self, kind: IncidentKind) -> None:
+        super().__init__(kind.value)
+        self.kind = kind
+
+
+def seal(keys: Keys, chain: Chain, draft: Draft, seq: int, prev: bytes) -> Sealed:
+    """Place and seal a drafted record behind the event whose MAC is ``prev``."""
+    key_id, head = keys.active, prev.hex()
+    own = (draft.record_id, draft.created_at, seq, head, draft.salt)
+    before, after = draft.form.around_seal(own, key_id, draft.text)
+    mac = _mac(keys, chain, key_id, (chain.sealing, before, record.ZEROS, after))
+    event = Written(
+        seq=seq,
+        record=draft.record_id,
+        seal=record.seal_text(key_id, mac),
+        idem=draft.form.header.idempotency,
+        prev=head,
+    )
+    raw = b"".join((before, mac.hex().encode(), after))
+    return Sealed(draft=draft, raw=raw, line=make_line(keys, chain, event, key_id))
+
+
+def line_of(keys: Keys, chain: Chain, header: record.Header) -> Line:
+    """The one ``written`` line of a record: the same bytes whenever it is made again."""
+    event = Written(
+        seq=header.seq,
+        record=header.record_id,
+        seal=header.seal,
+        idem=header.idempotency,
+        prev=header.prev,
+    )
+    return make_line(keys, chain, event, record.seal_parts(header.seal)[0])
+
+
+def prove(keys: Keys, chain: Chain, ns: Namespace, name: str, raw: bytes) -> record.Record:
+    """The record that ``raw`` is, if its seal is valid and its sealed scope and id are its place.
+
+    Raises :class:`Unproven`: untagged without a header, forged without a valid seal, misplaced when
+    sealed for another place.
+    """
+    try:
+        key_id, mac = record.seal_parts(record.seal_of(raw))
+    except record.Malformed:
+        raise Unproven(IncidentKind.UNTAGGED) from None
+    if (
+        len(raw) > MAX_FILE
+        or keys.tenant(key_id, chain.tenant) is None
+        or not compare_digest(
+            mac, _mac(keys, chain, key_id, record.seal_chunks(chain.store_id, ns.area, raw))
+        )
+    ):
+        raise Unproven(_why_not(ns, raw))
+    try:
+        found = record.decode(raw)
+    except record.Malformed:
+        raise Unproven(IncidentKind.FORGED) from None
+    if namespace_of(found.header) != ns or name != f"{found.header.record_id}.md":
+        raise Unproven(IncidentKind.MISPLACED)
+    return found
+
+
+def namespace_of(header: record.Header) -> Namespace:
+    """Where a record belongs by what is sealed in it."""
+    scope = header.scope()
+    return memory_namespace(scope) if header.type == "memory" else state_namespace(scope)
+
+
+def _why_not(ns: Namespace, raw: bytes) -> IncidentKind:
+    """A record of another place has a valid seal there: it is told apart from a forged one by its claim."""
+    try:
+        claimed = namespace_of(record.decode(raw).header)
+    except record.Malformed:
+        return IncidentKind.FORGED
+    return IncidentKind.FORGED if claimed == ns else IncidentKind.MISPLACED
+
+
+def _mac(keys: Keys, chain: Chain, key_id: str, chunks: tuple[bytes, ...]) -> bytes:
+    key = keys.tenant(key_id, chain.tenant)
+    assert key is not None
+    return digests.mac(key, digests.RECORD, *chunks)

@@ -1,0 +1,133 @@
+"""Anchors: the newest head of every chain, kept where whoever writes the root cannot reach."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Final, Self
+
+from nsstore.root import READ, WRITE, File, FileLock, Root
+from nsstore.trust.cells import (
+    CELL,
+    SLOT,
+    Anchor,
+    Chain,
+    decode_cell,
+    encode_slot,
+    name_in_slot,
+)
+from nsstore.trust.keys import Keys
+
+_LIMIT: Final = 64 * 1024 * 1024
+
+
+class NoValidSlot(Exception):
+    """A cell stands for this chain, but neither of its slots is valid: the chain is closed."""
+
+
+class Cell:
+    """The open cell of one chain: its newest anchor, moved up by whoever holds the chain's lock.
+
+    ``anchor`` is the newest head that was seen. Raises :class:`NoValidSlot`, closed, if none is proven.
+    """
+
+    def __init__(self, keys: Keys, chain: Chain, file: File, offset: int) -> None:
+        self._keys = keys
+        self._chain = chain
+        self._offset = offset
+        self._raw: bytes | None = None
+        self.file = file
+        self.anchor = Anchor(generation=0, seq=-1, head=b"")
+        self.look()
+
+    def look(self) -> None:
+        """Read the cell again; bytes that were verified or written last need no second MAC."""
+        raw = self.file.read_at(self._offset, CELL)
+        if raw == self._raw:
+            return
+        anchor = decode_cell(self._keys, self._chain, raw)
+        if anchor is None:
+            self.file.close()
+            raise NoValidSlot
+        self._raw, self.anchor = raw, anchor
+
+    def advance(self, seq: int, head: bytes) -> None:
+        """Move up to a newer head by one write; an anchor that is already as new stays as it is."""
+        if seq > self.anchor.seq:
+            anchor = Anchor(generation=self.anchor.generation + 1, seq=seq, head=head)
+            at = SLOT * (anchor.generation % 2)
+            slot = encode_slot(self._keys, self._chain, anchor)
+            self.file.write_at(self._offset + at, slot)
+            raw = (self._raw or b"").ljust(CELL, b"\0")
+            self._raw = raw[:at] + slot + raw[at + SLOT :]
+            self.anchor = anchor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.file.close()
+
+
+class Anchors:
+    """Reads and advances the cells of one trust home; a cell never goes back to an older head."""
+
+    def __init__(self, home: Root, keys: Keys) -> None:
+        self.home = home
+        self.keys = keys
+        self._offsets: dict[bytes, int] = {}
+
+    def open(self, path: str, chain: Chain, flags: int = WRITE) -> Cell | None:
+        """The cell of a chain, or ``None`` if it never had one.
+
+        Raises :class:`NoValidSlot` if it has one that proves nothing.
+        """
+        file = self.home.open_file(path, flags)
+        if file is None:
+            return None
+        try:
+            offset = self._find(file, chain)
+            if offset is not None:
+                return Cell(self.keys, chain, file, offset)
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+        return None
+
+    def read(self, path: str, chain: Chain) -> Anchor | None:
+        """The newest anchor of a chain, or ``None`` if it never had one. Raises :class:`NoValidSlot`."""
+        cell = self.open(path, chain, READ)
+        if cell is None:
+            return None
+        with cell:
+            return cell.anchor
+
+    def create(self, path: str, chain: Chain, seq: int, head: bytes) -> None:
+        """Append the first cell of a chain and make it durable, with every directory on the way."""
+        anchor = Anchor(generation=1, seq=seq, head=head)
+        folder, _, name = path.rpartition("/")
+        with self.home.make_dir(folder, flush=True) as where:
+            with FileLock(where, name) as lock:
+                if self._find(lock.file, chain) is None:
+                    end = lock.file.stat().st_size // CELL * CELL  # a torn cell at the end is written over
+                    lock.file.write_at(end, bytes(SLOT) + encode_slot(self.keys, chain, anchor))
+                lock.file.flush()
+            where.flush()
+
+    def _find(self, file: File, chain: Chain) -> int | None:
+        """Where the chain's cell begins; a place is kept, and searched for again if another file is there."""
+        known = self._offsets.get(chain.name)
+        if known is not None and _is_of(chain, file.read_at(known, CELL)):
+            return known
+        raw = file.read(_LIMIT)
+        for offset in range(0, len(raw) // CELL * CELL, CELL):
+            if _is_of(chain, raw[offset : offset + CELL]):
+                self._offsets[chain.name] = offset
+                return offset
+        return None
+
+
+def _is_of(chain: Chain, cell: bytes) -> bool:
+    return chain.name in (name_in_slot(cell[:SLOT]), name_in_slot(cell[SLOT:]))

@@ -1,0 +1,127 @@
+"""The trust home: where the keys, the binding and the anchors of a store are, outside its root."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import warnings
+from typing import Final, Literal
+
+import msgspec
+
+from nsstore.errors import InvalidInput, Refused, StoreError
+from nsstore.root import Root, check_path, in_repository, overlap
+from nsstore.trust.anchors import Anchors
+from nsstore.trust.keys import MISSING, Keys, load_keys, save_keys
+
+VARIABLE: Final = "NSSTORE_TRUST_HOME"
+BINDING: Final = "binding.json"
+_LIMIT: Final = 16 * 1024
+
+
+class Binding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which directory a store id stands for: its real path and its inode."""
+
+    format: Literal[1]
+    store_id: str
+    path: str
+    inode: int
+
+
+class Trust:
+    """The keys, binding and anchors of one store, opened from its trust home."""
+
+    def __init__(self, home: Root, store_id: bytes, keys: Keys) -> None:
+        self.home = home
+        self.store_id = store_id
+        self.keys = keys
+        self.anchors = Anchors(home, keys)
+
+    def close(self) -> None:
+        self.home.close()
+
+
+def base(given: str | os.PathLike[str] | None) -> str:
+    """Where trust homes are kept: the argument, else the variable, else the user's state directory.
+
+    Raises :class:`InvalidInput` for a path that is not absolute.
+    """
+    if given is not None:
+        chosen = check_path(given, "trust home")
+    elif VARIABLE in os.environ:
+        chosen = os.environ[VARIABLE]
+    elif os.environ.get("XDG_STATE_HOME"):
+        chosen = os.path.join(os.environ["XDG_STATE_HOME"], "nsstore")
+    else:
+        chosen = os.path.join(os.path.expanduser("~"), ".local", "state", "nsstore")
+    if not os.path.isabs(chosen):
+        raise InvalidInput(f"the trust home must be an absolute path: set {VARIABLE}")
+    return chosen
+
+
+def refuse_overlap(home: str, root: str) -> None:
+    """Refuse a trust home inside the root, or around it; warn about one inside a repository."""
+    if overlap(home, root):
+        raise InvalidInput(
+            f"the trust home and the root must lie apart, or the root proves itself: set {VARIABLE}"
+        )
+    if in_repository(home):
+        warnings.warn("the trust home lies inside a repository: keys could be committed", stacklevel=3)
+
+
+def create_trust(root: Root, given: str | os.PathLike[str] | None) -> Trust:
+    """Make store id, keys and binding for a new root, complete and durable."""
+    where = base(given)
+    refuse_overlap(where, root.path)
+    store_id = secrets.token_bytes(16)
+    try:
+        home = Root.make(os.path.join(where, store_id.hex()))
+    except StoreError as err:
+        raise InvalidInput(f"no trust home can be made there: set {VARIABLE}") from err
+    try:
+        save_keys(home, Keys.new())
+        bind_root(home, store_id, root)
+        return Trust(home, store_id, load_keys(home))
+    except BaseException:
+        home.close()
+        raise
+
+
+def open_trust(root: Root, store_id: bytes, given: str | os.PathLike[str] | None) -> Trust:
+    """Open the trust home of a store id and check that it is bound to this very root.
+
+    Raises :class:`Refused` if the keys are not there or the store was bound to another place.
+    """
+    where = base(given)
+    refuse_overlap(where, root.path)
+    try:
+        home = Root.open(os.path.join(where, store_id.hex()))
+    except FileNotFoundError:
+        raise Refused(MISSING, reason="keys") from None
+    try:
+        keys = load_keys(home)
+        check_binding(home, store_id, root)
+        return Trust(home, store_id, keys)
+    except BaseException:
+        home.close()
+        raise
+
+
+def bind_root(home: Root, store_id: bytes, root: Root) -> None:
+    """Bind a store id to the root as it is now: its real path and inode."""
+    binding = Binding(format=1, store_id=store_id.hex(), path=root.path, inode=root.inode)
+    home.replace(BINDING, msgspec.json.encode(binding) + b"\n")
+
+
+def check_binding(home: Root, store_id: bytes, root: Root) -> None:
+    """Require that the store id is bound to this very root. Raises :class:`Refused`."""
+    raw = home.read(BINDING, _LIMIT)
+    try:
+        bound = msgspec.json.decode(raw or b"", type=Binding)
+    except msgspec.MsgspecError:
+        raise Refused(MISSING, reason="binding") from None
+    if (bound.store_id, bound.path, bound.inode) != (store_id.hex(), root.path, root.inode):
+        raise Refused(
+            "this store is bound to another directory: a copy or a moved root is not opened",
+            reason="binding",
+        )

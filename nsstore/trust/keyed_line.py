@@ -1,0 +1,51 @@
+"""The framing that ledger and audit lines share: a JSON object whose last member is its MAC.
+
+``{…,"mac":"1:<key id>:<64 hex>"}`` and a newline; the MAC covers the chain's name and the line's
+bytes before ``,"mac"``, under the key of the chain's tenant.
+"""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from typing import Final
+
+from nsstore import digests
+from nsstore.trust.cells import Chain
+from nsstore.trust.keys import Keys
+
+_MARK: Final = b',"mac":"1:'
+_MAC_AT: Final = len(_MARK) + 8
+_TAIL: Final = _MAC_AT + 1 + 64 + len(b'"}\n')
+
+
+class BadLine(ValueError):
+    """A line that is not, byte for byte, a line of this chain; says which rule it breaks."""
+
+
+def frame(keys: Keys, chain: Chain, person: bytes, body: bytes, key_id: str) -> tuple[bytes, bytes]:
+    """Put the MAC behind an encoded JSON object: the line with its newline, and the MAC.
+
+    Raises :class:`BadLine` if the key is not here.
+    """
+    key = keys.tenant(key_id, chain.tenant)
+    if key is None:
+        raise BadLine("a key that is not here")
+    open_body = body[:-1]
+    digits = digests.mac(key, person, chain.prefix, open_body)
+    return b'%b,"mac":"1:%b:%b"}\n' % (open_body, key_id.encode(), digits.hex().encode()), digits
+
+
+def unframe(keys: Keys, chain: Chain, person: bytes, raw: bytes) -> tuple[bytes, str, bytes]:
+    """The verified JSON object of a line, its key id and its MAC. Raises :class:`BadLine`."""
+    cut = len(raw) - _TAIL
+    open_body, tail = raw[:cut], raw[cut:]
+    if cut < 2 or not tail.startswith(_MARK) or not tail.endswith(b'"}\n'):
+        raise BadLine("no line of a chain")
+    key_id = tail[len(_MARK) : _MAC_AT].decode("ascii", "replace")
+    key = keys.tenant(key_id, chain.tenant)
+    if key is None:
+        raise BadLine("a key that is not here")
+    digits = digests.mac(key, person, chain.prefix, open_body)
+    if not compare_digest(tail[_MAC_AT:-3], b":" + digits.hex().encode()):
+        raise BadLine("a MAC that is not this chain's")
+    return open_body + b"}", key_id, digits

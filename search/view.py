@@ -1,0 +1,209 @@
+"""An in-memory view: the terms of exactly the records it was given, ranked by BM25.
+
+Scores are those of tantivy for one field that holds the text, the title and the tags, so that a
+view kept in memory and one kept by tantivy answer alike (``docs/design.md`` section 6). A view
+offers nothing but hits: no term list, no counts, no suggestions.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import sys
+import threading
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import msgspec
+
+from nsstore.search.analyser import terms
+
+FIELDS: Final = ("text", "title", "tags")
+
+_K1: Final = 1.2
+_B: Final = 0.75
+
+# Lucene's 256 steps for a length, which tantivy shares: 0 to 39 exactly, then eight steps an octave.
+_STEPS: Final = tuple(
+    step if step < 24 + 16 else 24 + ((step - 24) % 8 + 8 << (step - 24) // 8 - 1) for step in range(256)
+)
+
+# A posting's key is one number: frequency << 11 | length step << 3 | fields. The 256 KiB that a text
+# may have (docs/format.md) keep the frequency below 2**21, so a key fits 32 bits.
+_FIELD_SETS: Final = tuple(
+    tuple(name for bit, name in enumerate(FIELDS) if bits >> bit & 1) for bits in range(8)
+)
+
+# Bytes beside the strings themselves: tracemalloc's figures on 64-bit CPython 3.11 and a tenth for
+# the allocator. An empty view costs something too, or a cache could keep any number of them.
+_BYTES_OF_A_VIEW: Final = 2_000
+_BYTES_PER_RECORD: Final = 150
+_BYTES_PER_TERM: Final = 290
+_BYTES_PER_POSTING: Final = 17
+_BYTES_PER_GAP: Final = 16  # what stays of a removed record: its empty place
+
+
+class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A record that holds at least one of the terms, and which of them in which of its fields."""
+
+    record_id: str
+    score: float
+    matched_terms: tuple[str, ...]
+    matched_fields: tuple[str, ...]
+
+
+class _Postings:
+    """Where one term occurs: places in ascending order, and a key beside each."""
+
+    __slots__ = ("keys", "places", "term")
+
+    def __init__(self, term: str) -> None:
+        self.term = term
+        self.places = array("I")
+        self.keys = array("I")
+
+
+class _Weights(dict[int, float]):
+    """What a posting's key weighs at one average length; computed when first met."""
+
+    def __init__(self, average_length: float) -> None:
+        self.average_length = average_length
+
+    def __missing__(self, key: int) -> float:
+        frequency, length = key >> 11, _STEPS[key >> 3 & 255]
+        norm = _K1 * (1 - _B + _B * length / self.average_length)
+        weight = self[key] = frequency / (frequency + norm)
+        return weight
+
+
+class View:
+    """Ranks exactly the records added and not removed; what was removed weighs in no score.
+
+    Records are added in ledger order, and ties keep it. Any thread may call any method.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._postings: dict[str, _Postings] = {}
+        self._places: dict[str, int] = {}
+        self._ids: list[str | None] = []
+        self._terms_of: list[tuple[_Postings, ...]] = []
+        self._tokens = 0
+        self._weights = _Weights(0.0)
+        self._bytes = _BYTES_OF_A_VIEW
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, record_id: str) -> bool:
+        return record_id in self._places
+
+    def bytes_used(self) -> int:
+        """Return an estimate of the memory this view holds, within about a quarter."""
+        return self._bytes
+
+    def add(self, record_id: str, text: str, *, title: str = "", tags: Iterable[str] = ()) -> None:
+        """Make the record findable, behind every record added before it.
+
+        Raises ``ValueError`` for a record that is here already: records are written once.
+        """
+        counts: dict[str, int] = {}
+        fields: dict[str, int] = {}
+        tokens = 0
+        for bit, (name, value) in enumerate(zip(FIELDS, (text, title, "\n".join(tags)), strict=True)):
+            found = terms(value, field=name) if value else []
+            tokens += len(found)
+            for term in found:
+                counts[term] = counts.get(term, 0) + 1
+                fields[term] = fields.get(term, 0) | 1 << bit
+        step = bisect_right(_STEPS, tokens) - 1 << 3
+        with self._lock:
+            if record_id in self._places:
+                raise ValueError("this record is in the view already")
+            place = self._places[record_id] = len(self._ids)
+            self._ids.append(record_id)
+            self._tokens += tokens
+            holders: list[_Postings] = []
+            for term, count in counts.items():
+                postings = self._postings.get(term)
+                if postings is None:
+                    postings = self._postings[term] = _Postings(term)
+                    self._bytes += _BYTES_PER_TERM + sys.getsizeof(term)
+                postings.places.append(place)
+                postings.keys.append(count << 11 | step | fields[term])
+                holders.append(postings)
+            self._terms_of.append(tuple(holders))
+            self._bytes += self._bytes_of(record_id, len(holders))
+
+    def remove(self, record_id: str) -> bool:
+        """Forget the record, its terms and its weight in every score; False if it was not here."""
+        with self._lock:
+            place = self._places.pop(record_id, None)
+            if place is None:
+                return False
+            holders = self._terms_of[place]
+            for postings in holders:
+                at = bisect_left(postings.places, place)
+                self._tokens -= postings.keys[at] >> 11
+                del postings.places[at], postings.keys[at]
+                if not postings.places:
+                    del self._postings[postings.term]
+                    self._bytes -= _BYTES_PER_TERM + sys.getsizeof(postings.term)
+            self._ids[place] = None
+            self._terms_of[place] = ()
+            self._bytes -= self._bytes_of(record_id, len(holders)) - _BYTES_PER_GAP
+            return True
+
+    def search(self, wanted: Collection[str], k: int) -> list[Scored]:
+        """Return the ``k`` best records that hold any of the terms, best first, ties in ledger order.
+
+        ``wanted`` are terms of ``query_terms``; one given twice counts once.
+        """
+        with self._lock:
+            held = [
+                found for term in dict.fromkeys(wanted) if (found := self._postings.get(term)) is not None
+            ]
+            if k < 1 or not held:
+                return []
+            return [self._scored(place, -negative, held) for negative, place in self._best(held, k)]
+
+    def _best(self, held: list[_Postings], k: int) -> list[tuple[float, int]]:
+        records = len(self._places)
+        average_length = self._tokens / records
+        if average_length != self._weights.average_length:
+            self._weights = _Weights(average_length)
+        weight_of = self._weights.__getitem__
+        scores: dict[int, float] = {}
+        score_of = scores.get
+        for postings in held:
+            holding = len(postings.places)
+            rarity = math.log(1 + (records - holding + 0.5) / (holding + 0.5)) * (1 + _K1)
+            for place, weight in zip(postings.places, map(weight_of, postings.keys), strict=True):
+                scores[place] = score_of(place, 0.0) + rarity * weight
+        least = heapq.nlargest(k, scores.values())[-1] if len(scores) > k else 0.0
+        best = [(-score, place) for place, score in scores.items() if score >= least]
+        best.sort()
+        return best[:k]
+
+    def _scored(self, place: int, score: float, held: list[_Postings]) -> Scored:
+        matched: list[str] = []
+        fields = 0
+        for postings in held:
+            at = bisect_left(postings.places, place)
+            if at < len(postings.places) and postings.places[at] == place:
+                matched.append(postings.term)
+                fields |= postings.keys[at]
+        record_id = self._ids[place]
+        assert record_id is not None  # a removed record has no postings
+        return Scored(
+            record_id=record_id,
+            score=score,
+            matched_terms=tuple(matched),
+            matched_fields=_FIELD_SETS[fields & 7],
+        )
+
+    @staticmethod
+    def _bytes_of(record_id: str, postings: int) -> int:
+        return _BYTES_PER_RECORD + sys.getsizeof(record_id) + _BYTES_PER_POSTING * postings

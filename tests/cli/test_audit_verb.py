@@ -1,0 +1,90 @@
+"""The audit at the terminal: the caller's tenant alone, and whether its chain is whole."""
+
+import json
+from pathlib import Path
+
+from nsstore.audit import AuditLine, AuditVerdict
+from tests.cli.conftest import Person
+
+
+def month(person: Person, tenant: str = "acme") -> Path:
+    """The month's file of a tenant's audit."""
+    (found,) = (person.store / "audit" / "tenants" / tenant).glob("*.jsonl")
+    return found
+
+
+def test_it_shows_what_happened(person: Person) -> None:
+    """Writes, reads and denials stand in it with the asker, in order, one a row."""
+    record_id = person.remember("secret words")
+    person("get", record_id, "--project", "other")
+    header, *rows = [line.split("\t") for line in person.ok("audit").splitlines()]
+    assert header[:4] == ["at", "event", "verb", "by"]
+    assert [(row[1], row[2], row[3]) for row in rows] == [
+        ("written", "remember", "ada atlas monday human"),
+        ("denied", "get", "ada other monday human"),
+    ]
+    assert "secret" not in person.ok("audit")
+
+
+def test_json_is_one_event_a_line(person: Person) -> None:
+    """--json prints each event on a line of its own, with every field of the audit."""
+    person.remember("one")
+    person.ok("search", "one")
+    events = [json.loads(line) for line in person.ok("audit", "--json").splitlines()]
+    assert [event["event"] for event in events] == ["written", "searched"]
+    assert all(tuple(event) == AuditLine.__struct_fields__ for event in events)
+    assert [json.loads(line)["event"] for line in person.ok("audit", "--json", "-n", "1").splitlines()] == [
+        "searched"
+    ]
+
+
+def test_each_tenant_has_its_own(person: Person) -> None:
+    """Another tenant's events, and a group's of the same name, are not shown; only a tenant is needed."""
+    person.remember("acme's")
+    person.remember("globex's", NSSTORE_TENANT="globex")
+    only = dict.fromkeys(person.env, None) | {"NSSTORE_STORE": str(person.store)}
+    only["NSSTORE_TRUST_HOME"] = str(person.trust)
+    assert len(person.ok("audit", "--tenant", "globex", **only).splitlines()) == 2
+    assert len(person.ok("audit", "--group", "globex", **only).splitlines()) == 1
+    assert person("audit", **only).exit_code == 3
+    assert person("audit", "--tenant", "*", **only).exit_code == 3
+
+
+def test_verify_finds_a_whole_chain(person: Person) -> None:
+    """An untouched chain is whole, in words and in JSON."""
+    person.remember("one")
+    assert person.ok("audit", "verify").startswith("whole: 1 events")
+    verdict = person.json("audit", "verify")
+    assert tuple(verdict) == AuditVerdict.__struct_fields__
+    assert verdict["whole"] is True
+
+
+def test_verify_finds_a_changed_line(person: Person) -> None:
+    """One changed byte, or a line taken away, ends with 1 and says where."""
+    for number in range(3):
+        person.remember(f"number {number}")
+    file = month(person)
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b'"count":1', b'"count":2', 1))
+    done = person("audit", "verify")
+    assert done.exit_code == 1
+    assert "line 1" in done.stdout
+    file.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    assert person("audit", "verify", "--json").exit_code == 1
+    file.write_bytes(whole)
+    assert person("audit", "verify").exit_code == 0
+
+
+def test_a_lock_file_that_is_gone_hides_nothing(person: Person) -> None:
+    """Without its lock file a chain is still shown and still verified."""
+    person.remember("one")
+    (month(person).parent / "audit.lock").unlink()
+    assert len(person.ok("audit").splitlines()) == 2
+    assert person.ok("audit", "verify").startswith("whole")
+
+
+def test_an_audit_that_is_gone_is_told(person: Person) -> None:
+    """A chain that the trust home knows and the disk lacks is not whole."""
+    person.remember("one")
+    month(person).unlink()
+    assert person("audit", "verify").exit_code == 1

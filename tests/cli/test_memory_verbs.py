@@ -1,0 +1,130 @@
+"""Remember, search, get, list and history, as a person or a program sees them."""
+
+import json
+
+from nsstore import Answer, Found, Listing, Receipt
+from nsstore.cli.memory import PRIVACIES
+from nsstore.scope import Privacy
+from tests.cli.conftest import Person
+
+BIDI = "\u202etxt\u2069"
+
+
+def test_a_remembered_text_is_found_again(person: Person) -> None:
+    """What one command remembers, the next finds, lists and gets, with its provenance."""
+    record_id = person.remember(
+        "The release train leaves on Thursdays.", "--title", "Trains", "--tag", "release"
+    )
+    found = person.ok("search", "when", "does", "the", "release", "leave")
+    assert record_id in found
+    assert "Thursdays" in found
+    assert record_id in person.ok("list")
+    shown = person.ok("get", record_id)
+    assert "title: Trains" in shown
+    assert f"path: memory/acme/ada/atlas/monday/{record_id}.md" in shown
+    assert shown.endswith("\nThe release train leaves on Thursdays.\n")
+
+
+def test_json_is_the_librarys_own(person: Person) -> None:
+    """Each answer in JSON has exactly the fields of the library's type, and nothing stands beside it."""
+    receipt = person.json("remember", "one two three", "--ext", '{"n": 1}')
+    assert tuple(receipt) == Receipt.__struct_fields__
+    assert tuple(person.json("search", "two")) == Answer.__struct_fields__
+    assert tuple(person.json("list")) == Listing.__struct_fields__
+    found = person.json("get", receipt["record_id"])
+    assert tuple(found) == Found.__struct_fields__
+    assert found["ext"] == {"n": 1}
+    assert [one["record_id"] for one in person.json("history", receipt["record_id"])["versions"]] == [
+        receipt["record_id"]
+    ]
+    assert person("get", receipt["record_id"], "--json").stderr == ""
+
+
+def test_standard_input_is_taken_byte_for_byte(person: Person) -> None:
+    """A piped text keeps every byte, line ends and all, and `get --text` gives them back."""
+    text = "--- \nkey: value\r\n\tünïcödé \x1b[31m\n\n"
+    for args in (("remember", "-"), ("remember",)):
+        record_id = person.ok(*args, given=text.encode()).strip()
+        assert person("get", record_id, "--text").stdout_bytes == text.encode()
+        assert person.json("get", record_id)["text"] == text
+
+
+def test_what_is_no_text_is_refused(person: Person) -> None:
+    """Bytes that are no UTF-8, an empty text and one that is too long are refused, and nothing is written."""
+    for given in (b"\xff\xfe", b"", b"x" * (256 * 1024 + 1)):
+        assert person("remember", "-", given=given).exit_code == 3
+    assert person.json("list")["total"] == 0
+
+
+def test_a_record_cannot_move_the_cursor(person: Person) -> None:
+    """Control and direction characters of a record come out as escapes in every view for a person."""
+    evil = f"a\x1b]0;title\x07\x1b[2Jb\x9b31m{BIDI}"
+    record_id = person.remember(evil)
+    for args in (("get", record_id), ("list",), ("search", "title"), ("history", record_id)):
+        shown = person.ok(*args)
+        assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2069"} & set(shown), args
+    assert "\\x1b[2Jb" in person.ok("get", record_id)
+
+
+def test_rows_are_whole_in_a_pipe(person: Person) -> None:
+    """Piped rows are apart by tabs, one record a line, nothing cut and no colour."""
+    person.remember("first line\nsecond\tline " + "long " * 100)
+    header, row = person.ok("list").splitlines()
+    assert header.split("\t") == ["record", "created", "title or text"]
+    assert row.split("\t")[2] == "first line\\nsecond\\tline " + "long " * 100
+    assert "\x1b" not in row
+
+
+def test_a_repeat_gives_the_first_receipt(person: Person) -> None:
+    """The same idempotency key and content give the same id; other content is refused."""
+    first = person.json("remember", "once", "--idempotency-key", "k")
+    again = person.json("remember", "once", "--idempotency-key", "k")
+    assert (again["record_id"], again["replayed"]) == (first["record_id"], True)
+    assert person("remember", "twice", "--idempotency-key", "k").exit_code == 3
+
+
+def test_history_follows_what_supersedes(person: Person) -> None:
+    """A superseded record leaves the list, and history shows both, newest first."""
+    old = person.remember("old")
+    new = person.remember("new", "--supersedes", old)
+    assert [one["record_id"] for one in person.json("list")["items"]] == [new]
+    assert [one["record_id"] for one in person.json("list", "--all")["items"]] == [new, old]
+    assert [one["record_id"] for one in person.json("history", old)["versions"]] == [new, old]
+
+
+def test_a_cut_list_says_so(person: Person) -> None:
+    """A list that is cut says how many there are."""
+    for number in range(3):
+        person.remember(f"number {number}")
+    done = person("list", "--limit", "2")
+    assert len(done.stdout.splitlines()) == 3
+    assert "2 of 3" in done.stderr
+
+
+def test_metadata_cannot_name_a_scope(person: Person) -> None:
+    """--ext that names a header field, is no object, or holds a key twice is refused."""
+    for ext in ('{"tenant_id": "globex"}', "[]", '{"a": 1, "a": 2}', "{", '{"x": NaN}'):
+        assert person("remember", "x", "--ext", ext).exit_code == 3, ext
+    assert person.json("list")["total"] == 0
+
+
+def test_nothing_found_is_said(person: Person) -> None:
+    """A search without a hit succeeds, prints no row and says so beside the answer."""
+    done = person("search", "nothing")
+    assert done.exit_code == 0
+    assert "nothing found in this scope" in done.stderr
+    assert person.json("search", "nothing")["hits"] == []
+
+
+def test_advice_stands_beside_the_answer(person: Person) -> None:
+    """Notices and the advisory go to standard error once, so that a pipe holds hits alone."""
+    person.remember("one two")
+    done = person("search", "two")
+    assert done.stderr.count("advisory") == 1
+    assert "advisory" not in done.stdout
+    assert json.loads(person("search", "two", "--json").stdout)["advisory"].startswith("Memory is advisory")
+
+
+def test_the_privacies_are_the_librarys() -> None:
+    """The words of --privacy are the enum's, in their order."""
+    assert tuple(Privacy) == PRIVACIES

@@ -1,0 +1,57 @@
+"""The README's first screen is true: its two commands and its ten lines."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[2]
+
+
+def marked(name: str) -> list[str]:
+    """The lines of the fence between two markers of the README."""
+    text = (HOUSE / "README.md").read_text()
+    found = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```\n<!-- /{name} -->", text, re.DOTALL)
+    assert found, f"README.md has no fence between its {name} markers"
+    return found[1].splitlines()
+
+
+def run(lines: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+    """Run lines of Python in an empty folder with a trust home of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=place,
+        env={**os.environ, "NSSTORE_TRUST_HOME": str(place / "trust")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_there_are_two_commands_and_one_demo() -> None:
+    """The first command ends with the demo and the second with the tests."""
+    first, second = marked("commands")
+    assert first.endswith("nsstore demo")
+    assert second.endswith("pytest")
+
+
+def test_the_example_finds_what_it_remembered(tmp_path: Path) -> None:
+    """The example has ten lines, and all but the last two run and print what was remembered."""
+    lines = marked("example")
+    assert len([line for line in lines if line]) == 10
+    done = run(lines[:-2], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "The release train leaves on Thursdays.\n"
+
+
+@pytest.mark.parametrize(("line", "error"), [(-2, "NotVisible"), (-1, "InvalidInput")])
+def test_the_last_two_lines_fail(tmp_path: Path, line: int, error: str) -> None:
+    """Each of the last two lines fails for its own reason and shows nothing of what was remembered."""
+    lines = marked("example")
+    done = run([*lines[:-2], lines[line]], tmp_path)
+    assert done.returncode == 1
+    assert f"nsstore.errors.{error}: " in done.stderr
+    assert "Thursdays" not in done.stderr.splitlines()[-1]

@@ -1,0 +1,141 @@
+"""A system call fails at each step of a write; the same process goes on, and another one agrees."""
+
+import errno
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import pytest
+
+from bench.child import Counter
+from bench.powercut.examine import audit_faults, examine, left_behind, texts
+from bench.powercut.operations import OPERATIONS, Kept, Operation, place_of
+from bench.world import Who, World
+from nsstore import Session, StoreError
+from nsstore.errors import KINDS
+from nsstore.root.steps import hooked
+
+MOST = 1000
+NAMES = [one.name for one in OPERATIONS]
+TAKES_SPACE = ("write", "link", "mkdir", "rename")
+Fail = Callable[[str], None]
+
+pytestmark = pytest.mark.usefixtures("unflushed")
+
+
+class Interrupt(BaseException):
+    """What a signal handler may raise anywhere."""
+
+
+def once(number: int) -> Callable[[], Fail]:
+    """Fail with this errno, and never again."""
+
+    def fail(_: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return lambda: fail
+
+
+class Failing(Counter):
+    """From one step on every call fails, or every one of some kinds."""
+
+    def __init__(self, at: int, number: int, calls: tuple[str, ...] | None) -> None:
+        super().__init__(at, lambda _: None)
+        self.at = at
+        self.number = number
+        self.calls = calls
+
+    def __call__(self, call: str) -> None:
+        super().__call__(call)
+        if self.met > self.at and (self.calls is None or call in self.calls):
+            raise OSError(self.number, os.strerror(self.number))
+
+
+HOOKS: dict[str, Callable[[int], Counter]] = {
+    "ENOSPC": lambda at: Counter(at, _raising(OSError(errno.ENOSPC, "full"))),
+    "EIO": lambda at: Counter(at, _raising(OSError(errno.EIO, "broken"))),
+    "EMFILE": lambda at: Counter(at, _raising(OSError(errno.EMFILE, "too many"))),
+    "full from here on": lambda at: Failing(at, errno.ENOSPC, TAKES_SPACE),
+    "dead from here on": lambda at: Failing(at, errno.EIO, None),
+    "interrupt": lambda at: Counter(at, _raising(Interrupt())),
+}
+
+
+def _raising(error: BaseException) -> Fail:
+    def fail(_: str) -> None:
+        raise error
+
+    return fail
+
+
+@contextmanager
+def session_of(world: World, who: Who) -> Generator[Session]:
+    """A session of a process that goes on after the failure."""
+    with world.open() as store:
+        yield who.bind(store)
+
+
+def attempt(session: Session, operation: Operation, hook: Counter) -> tuple[list[Kept], BaseException | None]:
+    """Run the operation under a hook: what it acknowledged, and what it raised."""
+    kept: list[Kept] = []
+    try:
+        with hooked(hook):
+            operation.act(session, kept.append)
+    except (StoreError, Interrupt) as err:
+        return kept, err
+    return kept, None
+
+
+def says_unknown(err: BaseException) -> bool:
+    """Whether an error leaves open if the record is there."""
+    return "idempotency key" in str(err) or isinstance(err, Interrupt)
+
+
+def fail_at(world: World, operation: Operation, at: int, hook: Counter) -> bool:
+    """Fail one step, look, retry, look again; returns whether the operation had that step."""
+    who = place_of(operation, at)
+    before = operation.prepare(world, who)
+    with session_of(world, who) as session:
+        kept, err = attempt(session, operation, hook)
+        if err is not None:
+            require_honest(world, who, operation, err)
+        again, none = attempt(session, operation, Counter(-1, lambda _: None))
+        assert none is None, none
+        assert again[: len(kept)] == kept
+        here = texts(session, operation.area)
+        added = [one for one in again if one.text not in {old.text for old in before}]
+        assert [text for text in here.values() if text in operation.tried][-len(added) :] == [
+            one.text for one in added
+        ]
+        assert sorted(here.values()) == sorted({*here.values()}), "a record is there twice"
+    faults = examine(world, who, operation.area, [*before, *again], operation.tried)
+    assert faults == []
+    return hook.met > at
+
+
+def require_honest(world: World, who: Who, operation: Operation, err: BaseException) -> None:
+    """An error is of a known kind, and unless it says that it does not know, nothing was written."""
+    assert type(err) in KINDS or isinstance(err, Interrupt)
+    with session_of(world, who) as other:
+        there = texts(other, operation.area).values()
+    if not says_unknown(err):
+        written = [text for text in operation.tried if text in there and not text.startswith("left by")]
+        assert written == [], f"{err!r} and yet it is there"
+
+
+@pytest.mark.parametrize("mode", HOOKS)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=NAMES)
+def test_failed_at_each_step(world: World, operation: Operation, mode: str) -> None:
+    """Whatever fails, the error is honest, a retry with the key gives one record, and no other sees harm."""
+    for at in range(MOST):
+        try:
+            more = fail_at(world, operation, at, HOOKS[mode](at))
+        except BaseException as err:
+            err.add_note(f"{operation.name}: {mode} at step {at}")
+            raise
+        if not more:
+            assert at >= operation.least
+            assert left_behind(world) == []
+            assert audit_faults(world, place_of(operation, at).tenant) == []
+            return
+    raise AssertionError("an operation without an end")

@@ -1,0 +1,171 @@
+"""Writing memory records: the place comes from the envelope, the decision falls under the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Never
+
+from nsstore import record
+from nsstore.audit import AuditEvent, EventKind
+from nsstore.errors import InvalidInput, NotVisible, Refused, WitnessError
+from nsstore.ledger import Ledger
+from nsstore.policy import Reason, decide_write
+from nsstore.scope import Area, Namespace, ScopeEnvelope, envelope_fields, memory_namespace
+from nsstore.store import MAX_BATCH, Draft, Leaf, Store, publish, read_member
+from nsstore.writers.note import Note, Receipt, draft, repeats
+
+
+def remember(store: Store, envelope: ScopeEnvelope, notes: Iterable[Note]) -> list[Receipt]:
+    """Write notes as durable records of the envelope's own scope, in order; one receipt each.
+
+    Up to 256 notes are one batch, all or nothing but for a power cut, which leaves a prefix. Every
+    note is checked before the first is written. Raises :class:`InvalidInput`, :class:`Refused`,
+    :class:`NotVisible` for what may not be superseded, :class:`WitnessError`.
+    """
+    ns = memory_namespace(envelope.scope)
+    drafts = drafts_of(store, envelope, notes, area="memory", key=None)
+    receipts: list[Receipt] = []
+    for start in range(0, len(drafts), MAX_BATCH):
+        receipts += Writing(store, envelope, ns, drafts[start : start + MAX_BATCH]).run()
+    return receipts
+
+
+def drafts_of(
+    store: Store, envelope: ScopeEnvelope, notes: Iterable[Note], *, area: Area, key: str | None
+) -> list[Draft]:
+    """Every note as a checked draft; a note that may not be written is audited and refuses them all."""
+    try:
+        return [draft(store, envelope, note, area=area, key=key) for note in notes]
+    except InvalidInput as err:
+        event = AuditEvent(
+            event=EventKind.REFUSED, verb="remember", reason=str(err), scope=envelope_fields(envelope)
+        )
+        store.audit.append(envelope.scope.tenant, event)
+        raise
+
+
+class Writing:
+    """One batch on its way: what is decided under the lock, and the receipts that come of it."""
+
+    def __init__(
+        self,
+        store: Store,
+        envelope: ScopeEnvelope,
+        ns: Namespace,
+        drafts: Sequence[Draft],
+        verb: str = "remember",
+    ) -> None:
+        self.store = store
+        self.envelope = envelope
+        self.leaf: Leaf = store.leaf(ns)
+        self.drafts = drafts
+        self.verb = verb
+        self.repeated: dict[int, record.Record] = {}
+
+    def run(self) -> list[Receipt]:
+        publish(self.leaf, self.prepare)
+        receipts = [
+            receipt_of(self.repeated[index].header, replayed=True)
+            if index in self.repeated
+            else receipt_of(one, replayed=False)
+            for index, one in enumerate(self.drafts)
+        ]
+        event = AuditEvent(
+            event=EventKind.WRITTEN,
+            verb=self.verb,
+            scope=envelope_fields(self.envelope),
+            records=tuple([receipt.record_id for receipt in receipts]),
+            count=len(receipts) - len(self.repeated),
+        )
+        try:
+            self.store.audit.append(self.envelope.scope.tenant, event)
+        except WitnessError as err:
+            raise WitnessError(KEPT) from err
+        return receipts
+
+    def prepare(self, ledger: Ledger) -> Sequence[Draft]:
+        """Decide each draft against the ledger as it is under the lock."""
+        self.require_whole()
+        self._watch_clock(ledger)
+        self.repeated = {}
+        seen: set[str] = set()
+        for index, one in enumerate(self.drafts):
+            if not seen.isdisjoint(one.same_key):
+                raise InvalidInput("idempotency_key must not be used twice in one batch")
+            seen.update(one.same_key)
+            if not one.same_key or not self._repeats(ledger, index, one):
+                self._decide(ledger, one)
+        if not self.repeated:
+            return self.drafts
+        return [one for index, one in enumerate(self.drafts) if index not in self.repeated]
+
+    def _watch_clock(self, ledger: Ledger) -> None:
+        """Tell once that the clock stands behind the newest record; the order is the ledger's either way."""
+        if not ledger.order or self.leaf.clock_told:
+            return
+        if ledger.order[-1] <= self.drafts[0].record_id:
+            return  # ids begin with the time they were made at
+        behind = _milliseconds(ledger.order[-1]) - _milliseconds(self.drafts[0].record_id)
+        if behind > CLOCK_SLACK_MS:
+            self.leaf.clock_told = True
+            event = AuditEvent(event=EventKind.CLOCK_STEPPED, verb=self.verb, count=behind)
+            self.store.audit.append(self.envelope.scope.tenant, event)
+
+    def require_whole(self) -> None:
+        """Refuse to write into a namespace that lost a record."""
+        self.leaf.require_whole()
+
+    def _repeats(self, ledger: Ledger, index: int, one: Draft) -> bool:
+        known = next((ledger.idempotent[key] for key in one.same_key if key in ledger.idempotent), None)
+        if known is None:
+            return False
+        found = read_member(self.leaf, ledger, known)
+        if not repeats(one, found):
+            raise InvalidInput("idempotency_key was used before for something else: take a new one")
+        self.repeated[index] = found
+        return True
+
+    def _decide(self, ledger: Ledger, one: Draft) -> None:
+        ids, decision = one.tag.supersedes, one.decision
+        if decision is None:
+            superseded = [read_member(self.leaf, ledger, old).header for old in ids if old in ledger.members]
+            decision = decide_write(self.envelope, one.form.header, superseded)
+        if not decision.allowed:
+            self._deny(decision.reason, ids)
+
+    def _deny(self, reason: Reason, ids: tuple[str, ...]) -> Never:
+        event = AuditEvent(
+            event=EventKind.DENIED,
+            verb=self.verb,
+            reason=reason.value,
+            scope=envelope_fields(self.envelope),
+            records=ids,
+        )
+        self.store.audit.append(self.envelope.scope.tenant, event)
+        if reason is Reason.SUPERSEDES_NOT_VISIBLE:
+            raise NotVisible("a record to be superseded")
+        raise Refused(REFUSALS.get(reason, "this scope may not write that record"), reason=reason.value)
+
+
+def _milliseconds(record_id: str) -> int:
+    """The time a record id was made at: the first 48 bits of a UUIDv7."""
+    return int(record_id[:8] + record_id[9:13], 16)
+
+
+CLOCK_SLACK_MS: Final = 1_000
+KEPT: Final = (
+    "the record is written, but the audit could not take the event: retry with the same idempotency key"
+)
+REFUSALS: Final = {
+    Reason.ABOVE_CLEARANCE: "a record more sensitive than the own clearance is not written: bind with a "
+    "higher clearance, or lower the record's sensitivity",
+    Reason.LOWERS_SENSITIVITY: "a record may not be less sensitive than one it supersedes",
+    Reason.WIDENS_PRIVACY: "a record may not be open to more projects than one it supersedes",
+    Reason.PRIVACY_NEEDS_GRANT: "a record open to other projects needs the owner's grant",
+    Reason.SUPERSEDES_STALE: "a record of another branch or baseline is not superseded from this one",
+}
+
+
+def receipt_of(written: Draft | record.Header, *, replayed: bool) -> Receipt:
+    """The receipt of a record that is a member."""
+    return Receipt(record_id=written.record_id, created_at=written.created_at, replayed=replayed)
