@@ -24,41 +24,45 @@ class Ledger:
         self.size = 0
         self.seq = -1
         self.head = bytes(32)
+        self._tip = ZERO
         self._bytes = digests.running(digests.DIGEST)
 
     def apply(self, line: Line) -> None:
         """Take the next event. Raises :class:`BadLine` if it does not continue the chain."""
         event = line.event
-        if event.seq != len(self.macs) or event.prev != (self.head.hex() if self.macs else ZERO):
+        if event.seq != self.seq + 1 or event.prev != self._tip:
             raise BadLine("an event that does not continue the chain")
-        if isinstance(event, Genesis) != (event.seq == 0):
+        if isinstance(event, Written) and event.seq:
+            self._join(event)
+        elif isinstance(event, Genesis) != (event.seq == 0):
             raise BadLine("a chain that does not begin with its genesis")
-        if isinstance(event, Genesis) and (
-            event.area != self.chain.area or event.ids != self.chain.dimensions
-        ):
-            raise BadLine("the genesis of another namespace")
-        if isinstance(event, Written):
-            if event.record in self.members or event.record in self.void:
-                raise BadLine("a record that joins twice")
-            self.members[event.record] = event
-            self.order.append(event.record)
-            if event.idem is not None:
-                self.idempotent[event.idem] = event.record
-        if isinstance(event, Void):
-            records = set(event.records)
-            if (
-                not records
-                or len(records) != len(event.records)
-                or records & (self.members.keys() | self.void)
-            ):
-                raise BadLine("a void of nothing, of a member, or of what is void")
-            self.void |= records
-        if isinstance(event, Recovered) and not 0 < event.first <= event.last == event.seq - 1:
+        elif isinstance(event, Genesis):
+            if event.area != self.chain.area or event.ids != self.chain.dimensions:
+                raise BadLine("the genesis of another namespace")
+        elif isinstance(event, Void):
+            self._bar(event)
+        elif isinstance(event, Recovered) and not 0 < event.first <= event.last == event.seq - 1:
             raise BadLine("a recovery of other lines than the ones before it")
         self.macs.append(line.mac)
-        self.seq, self.head = event.seq, line.mac
+        self.seq, self.head, self._tip = event.seq, line.mac, line.mac.hex()
         self.size += len(line.raw)
         self._bytes.update(line.raw)
+
+    def _join(self, event: Written) -> None:
+        record = event.record
+        if record in self.members or record in self.void:
+            raise BadLine("a record that joins twice")
+        self.members[record] = event
+        self.order.append(record)
+        if event.idem is not None:
+            self.idempotent[event.idem] = record
+
+    def _bar(self, event: Void) -> None:
+        records = set(event.records)
+        known = self.members.keys() | self.void
+        if not records or len(records) != len(event.records) or records & known:
+            raise BadLine("a void of nothing, of a member, or of what is void")
+        self.void |= records
 
     def is_spelled(self, raw: bytes) -> bool:
         """Whether ``raw`` is, byte for byte, the lines taken so far."""
@@ -69,7 +73,7 @@ class Ledger:
         other = Ledger(self.chain)
         other.macs, other.members, other.order = list(self.macs), dict(self.members), list(self.order)
         other.void, other.idempotent = set(self.void), dict(self.idempotent)
-        other.size, other.seq, other.head = self.size, self.seq, self.head
+        other.size, other.seq, other.head, other._tip = self.size, self.seq, self.head, self._tip
         other._bytes = self._bytes.copy()
         return other
 

@@ -27,7 +27,7 @@ class Handle:
         self.root = root
         self.fd = fd
         self.size = 0
-        self._proven: tuple[int, ...] = ()
+        self.proof: tuple[int, ...] = ()
 
     def close(self) -> None:
         fd, self.fd = self.fd, -1
@@ -45,18 +45,18 @@ class Handle:
     def proven(self, found: os.stat_result) -> None:
         """Keep what was checked when the descriptor was opened."""
         self.size = found.st_size
-        self._proven = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
+        self.proof = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
 
     def is_as_proven(self, found: os.stat_result) -> bool:
         """Whether a name stands for this very file or directory, and nothing about it was changed."""
         self.size = found.st_size
         seen = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
-        return seen == self._proven
+        return seen == self.proof
 
     @property
     def inode(self) -> int:
         """The inode that was checked."""
-        return self._proven[0]
+        return self.proof[0]
 
     def stat(self) -> os.stat_result:
         return os.fstat(self.fd)

@@ -54,13 +54,14 @@ class FileLock:
 
     def resume(self, path: str) -> bool:
         """Hold the lock alone again; ``False``, and closed, if ``path`` names another file by now."""
-        if self.file.fd < 0:
+        file = self.file
+        if file.fd < 0:
             return False  # it could not be unlocked but by closing it, or this is a forked child
         try:
-            if not _take(self.file.fd, fcntl.LOCK_EX):
-                _wait(self.file.fd, fcntl.LOCK_EX, time.monotonic() + LIMIT_SECONDS)
+            if not _take(file.fd, fcntl.LOCK_EX):
+                _wait(file.fd, fcntl.LOCK_EX, time.monotonic() + LIMIT_SECONDS)
             self.held = True
-            if self.file.root.still(self.file, path):
+            if file.root.still(file, path):
                 return True
         except BaseException:
             self.release()

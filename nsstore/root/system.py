@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 OPENAT2: Final = 437
-RENAMEAT2: Final = 316 if os.uname().machine == "x86_64" else 276
+RENAMEAT2: Final = 316 if os.uname().machine == "x86_64" else 276  # where the C library has no name for it
 RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08  # NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS, BENEATH
 RENAME_NOREPLACE: Final = 1
 RENAME_EXCL: Final = 4  # macOS
@@ -68,6 +68,8 @@ def rename_noreplace(src_dir: int, src: str, dst_dir: int, dst: str) -> None:
     old, new = os.fsencode(src), os.fsencode(dst)
     if DARWIN:
         done: int = _libc.renameatx_np(src_dir, old, dst_dir, new, RENAME_EXCL)
+    elif hasattr(_libc, "renameat2"):
+        done = _libc.renameat2(src_dir, old, dst_dir, new, RENAME_NOREPLACE)
     else:
         done = _libc.syscall(RENAMEAT2, src_dir, old, dst_dir, new, RENAME_NOREPLACE)
     if done < 0:

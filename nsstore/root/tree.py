@@ -135,9 +135,12 @@ class Root:
         is the descriptor that is used, and a link to it changes nothing about it.
         """
         try:
-            return handle.is_as_proven(os.stat(path, dir_fd=self.fd, follow_symlinks=False))
+            found = os.stat(path, dir_fd=self.fd, follow_symlinks=False)
         except OSError:
             return False
+        handle.size = found.st_size
+        seen = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
+        return seen == handle.proof
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The bytes of a regular file beneath the root (``limit`` + 1 at most), or ``None``."""

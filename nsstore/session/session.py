@@ -188,8 +188,10 @@ def _related(sight: Sight, record_id: str) -> frozenset[str]:
 
 
 def _given(values: Iterable[str]) -> tuple[str, ...]:
-    """A list as a tuple; one text alone, which is a list of characters, is left for the check to refuse."""
-    return cast("tuple[str, ...]", values) if isinstance(values, str | tuple) else tuple(values)
+    """A list as a tuple; one text alone, and what is no list, are left for the check to refuse."""
+    if isinstance(values, str | tuple) or not isinstance(cast("object", values), Iterable):
+        return cast("tuple[str, ...]", values)
+    return tuple(values)
 
 
 def _note(given: object) -> Note:

@@ -51,7 +51,7 @@ def encode_slot(keys: Keys, chain: Chain, anchor: Anchor) -> bytes:
     body = _BODY.pack(_FORMAT, keys.active.encode(), anchor.generation, anchor.seq, anchor.head, chain.name)
     key = keys.tenant(keys.active, chain.tenant)
     assert key is not None
-    return body + _mac(key, chain, body)
+    return body + digests.mac(key, digests.ANCHOR, chain.place, body)
 
 
 def decode_slot(keys: Keys, chain: Chain, raw: bytes) -> Anchor | None:
@@ -63,7 +63,7 @@ def decode_slot(keys: Keys, chain: Chain, raw: bytes) -> Anchor | None:
     key = keys.tenant(key_id.decode("ascii", "replace"), chain.tenant)
     if version != _FORMAT or key is None or name != chain.name:
         return None
-    if not compare_digest(raw[_BODY.size :], _mac(key, chain, body)):
+    if not compare_digest(raw[_BODY.size :], digests.mac(key, digests.ANCHOR, chain.place, body)):
         return None
     return Anchor(generation=generation, seq=seq, head=head)
 
@@ -81,7 +81,3 @@ def _claimed_generation(raw: bytes) -> bytes:
 def name_in_slot(raw: bytes) -> bytes:
     """The chain digest a slot claims, by which its cell is found."""
     return raw[60:92] if len(raw) == SLOT else b""
-
-
-def _mac(key: bytes, chain: Chain, body: bytes) -> bytes:
-    return digests.mac(key, digests.ANCHOR, chain.place, body)

@@ -55,7 +55,8 @@ def test_audit_heads_lost_under_an_open_store(house: House) -> None:
     with house.open() as store:
         bind(store).remember("five")
         assert verify(store.audit, acme).whole
-        (house.home / "anchors/audit/acme.anchors").write_bytes(b"")
+    (house.home / "anchors/audit/acme.anchors").write_bytes(b"")
+    with house.open() as store:
         bind(store).remember("six")
         assert verify(store.audit, acme).whole
         assert [line.event for line in read_events(store.audit, acme)].count(EventKind.GAP) == 2
