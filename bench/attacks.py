@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +11,7 @@ import msgspec
 
 from bench.child import Report, in_child
 from bench.house import KEY, TEXTS, Furnished, House, answers, reads
-from nsstore import EscapeError, IntegrityError, OpenStore, StoreError
+from nsstore import EscapeError, IntegrityError, OpenStore
 from nsstore.audit import read_events
 from nsstore.incident import IncidentKind
 from nsstore.scope import Area
@@ -75,15 +75,21 @@ def lines(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
 
 
+def aside(house: House, path: Path) -> Path:
+    """A path outside the store where nothing is yet."""
+    taken = len(list(house.world.place.iterdir()))
+    return house.world.place / f"aside-{taken}-{path.name}"
+
+
 def copied(house: House, path: Path) -> Path:
     """A copy of a file or directory, outside the store."""
-    copy = house.world.place / f"copy-of-{path.name}"
+    copy = aside(house, path)
     return Path(shutil.copytree(path, copy, symlinks=True) if path.is_dir() else shutil.copy2(path, copy))
 
 
 def moved_out(house: House, path: Path) -> Path:
     """The file or directory itself, moved outside the store."""
-    return path.rename(house.world.place / f"moved-{path.name}")
+    return path.rename(aside(house, path))
 
 
 def remove(path: Path) -> None:
@@ -103,41 +109,40 @@ def put_back(copy: Path, path: Path) -> None:
 def require_refused(house: House, store: OpenStore, area: Area, harm: Harm) -> None:
     """Every verb that reads the owner's area refuses, with an audited incident and no word of the text."""
     session = house.owner.who.bind(store)
-    for verb, read in reads(session, house.owner, area).items():
-        require_one_refused(house, store, read, harm, verb)
-    if harm.closes:
-        for write in (
-            lambda: session.remember("one more") if area == "memory" else session.state.put(KEY, "one more"),
-        ):
-            require_one_refused(house, store, write, harm, "write")
+    refused = {verb: refusal(read, verb) for verb, read in reads(session, house.owner, area).items()}
+    if harm.closes and area == "memory":
+        refused["remember"] = refusal(lambda: session.remember("one more"), "remember")
+    elif harm.closes:
+        refused["put"] = refusal(lambda: session.state.put(KEY, "one more"), "put")
+    require_told(house, store, refused, harm)
 
 
-def require_one_refused(
-    house: House, store: OpenStore, call: Callable[[], object], harm: Harm, verb: str
-) -> None:
-    """One call refuses with the right kind of error."""
+def refusal(call: Callable[[], object], verb: str) -> IntegrityError | EscapeError:
+    """The error that a call ends in."""
     try:
         answer = call()
     except (IntegrityError, EscapeError) as err:
-        require_told(house, store, err, harm, verb)
-    else:
-        raise AssertionError(f"{verb} answered {answer!r}")
+        return err
+    raise AssertionError(f"{verb} answered {answer!r}")
 
 
-def require_told(house: House, store: OpenStore, err: StoreError, harm: Harm, verb: str) -> None:
-    """The refusal is of the right kind, stands in the audit, and gives nothing away."""
+def require_told(
+    house: House, store: OpenStore, refused: Mapping[str, IntegrityError | EscapeError], harm: Harm
+) -> None:
+    """Each refusal is of the right kind, stands in the audit, and gives nothing away."""
     tenant = ("tenant", house.owner.who.tenant)
     told = {line.incident: line.reason for line in read_events(store.audit, tenant) if line.incident}
     kinds = {kind.value for kind in harm.kinds}
-    if harm.escape:
-        assert isinstance(err, EscapeError), f"{verb}: {err!r}"
-        assert kinds <= set(told.values()), f"{verb}: not audited"
-    else:
-        assert isinstance(err, IntegrityError), f"{verb}: {err!r}"
-        assert err.incident_kind in kinds, f"{verb}: {err!r} is {err.incident_kind}"
-        assert told.get(err.incident_id) == err.incident_kind, f"{verb}: not audited"
-    for secret in (*TEXTS, str(house.world.place)):
-        assert secret not in str(err), f"{verb} gives it away"
+    for verb, err in refused.items():
+        if isinstance(err, EscapeError):
+            assert harm.escape, f"{verb}: {err!r}"
+            assert kinds <= set(told.values()), f"{verb}: not audited"
+        else:
+            assert not harm.escape, f"{verb}: {err!r}"
+            assert err.incident_kind in kinds, f"{verb}: {err!r} is {err.incident_kind}"
+            assert told.get(err.incident_id) == err.incident_kind, f"{verb}: not audited"
+        for secret in (*TEXTS, str(house.world.place)):
+            assert secret not in str(err), f"{verb} gives it away"
 
 
 def require_unharmed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,14 @@ import nsstore
 from nsstore import OpenStore, Purpose, Sensitivity, Session
 from nsstore.root import system
 from nsstore.scope import NotApplicable
+
+
+@contextmanager
+def quick_place() -> Generator[Path]:
+    """A fresh directory in memory where there is such a place: for what no disk decides. Gone afterwards."""
+    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=parent, prefix="nsstore-") as name:
+        yield Path(name)
 
 
 @contextmanager

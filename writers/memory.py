@@ -7,7 +7,7 @@ from typing import Final, Never
 
 from nsstore import record
 from nsstore.audit import AuditEvent, EventKind
-from nsstore.errors import InvalidInput, NotVisible, Refused, WitnessError
+from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, WitnessError
 from nsstore.ledger import Ledger
 from nsstore.policy import Reason, decide_write
 from nsstore.scope import Area, Namespace, ScopeEnvelope, envelope_fields, memory_namespace
@@ -18,15 +18,21 @@ from nsstore.writers.note import Note, Receipt, draft, repeats
 def remember(store: Store, envelope: ScopeEnvelope, notes: Iterable[Note]) -> list[Receipt]:
     """Write notes as durable records of the envelope's own scope, in order; one receipt each.
 
-    Up to 256 notes are one batch, all or nothing but for a power cut, which leaves a prefix. Every
-    note is checked before the first is written. Raises :class:`InvalidInput`, :class:`Refused`,
-    :class:`NotVisible` for what may not be superseded, :class:`WitnessError`.
+    Up to 256 notes are one batch, all or nothing but for a power cut, which leaves a prefix; an error
+    in a later batch says how many notes are written. Every note is checked before the first is
+    written. Raises :class:`InvalidInput`, :class:`Refused`, :class:`NotVisible` for what may not be
+    superseded, :class:`WitnessError`.
     """
     ns = memory_namespace(envelope.scope)
     drafts = drafts_of(store, envelope, notes, area="memory", key=None)
     receipts: list[Receipt] = []
     for start in range(0, len(drafts), MAX_BATCH):
-        receipts += Writing(store, envelope, ns, drafts[start : start + MAX_BATCH]).run()
+        try:
+            receipts += Writing(store, envelope, ns, drafts[start : start + MAX_BATCH]).run()
+        except StoreError as err:
+            if receipts:
+                err.args = (f"{err}; the first {len(receipts)} notes are written",)
+            raise
     return receipts
 
 

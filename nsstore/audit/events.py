@@ -18,7 +18,6 @@ ZERO: Final = "0" * 64
 class EventKind(StrEnum):
     """The closed list of audited events; the second group is durable before the answer."""
 
-    OPENED_NAMESPACE = "opened_namespace"
     WRITTEN = "written"
     READ = "read"
     LISTED = "listed"
@@ -40,12 +39,11 @@ class EventKind(StrEnum):
     @property
     def security(self) -> bool:
         """Whether the event has to be durable before the caller gets an answer."""
-        return self not in _ROUTINE
+        return self not in ROUTINE
 
 
-_ROUTINE: Final = frozenset(
+ROUTINE: Final = frozenset(
     {
-        EventKind.OPENED_NAMESPACE,
         EventKind.WRITTEN,
         EventKind.READ,
         EventKind.LISTED,

@@ -9,7 +9,7 @@ from typing import Final
 
 from nsstore import layout
 from nsstore.audit.ending import End, find_end, month_file
-from nsstore.audit.events import ZERO, AuditEvent, AuditLine, write_line
+from nsstore.audit.events import ROUTINE, ZERO, AuditEvent, AuditLine, write_line
 from nsstore.clock import utc_now
 from nsstore.errors import StoreError, WitnessError
 from nsstore.root import File, FileLock, Root, flusher
@@ -137,7 +137,7 @@ class AuditLog:
         What :meth:`_append` does, in one straight line: here a call costs more than its work.
         """
         end, file, cell, at = book.end, book.file, book.cell, utc_now()
-        if end is None or file is None or cell is None or end.month != at[:7] or event.event.security:
+        if end is None or file is None or cell is None or end.month != at[:7] or event.event not in ROUTINE:
             return False
         path = book.path(end.month)
         flusher.require_healthy((self.root, path), (self.trust.home, book.heads))

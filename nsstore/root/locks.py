@@ -61,7 +61,7 @@ class FileLock:
             if not _take(file.fd, fcntl.LOCK_EX):
                 _wait(file.fd, fcntl.LOCK_EX, time.monotonic() + LIMIT_SECONDS)
             self.held = True
-            if file.root.still(file, path):
+            if file.root.still_in_place(file, path):
                 return True
         except BaseException:
             self.release()

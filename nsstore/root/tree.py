@@ -134,8 +134,16 @@ class Root:
         One ``stat`` instead of an open, a check and a close; links on the way prove nothing, since it
         is the descriptor that is used, and a link to it changes nothing about it.
         """
+        return self._is_as_proven(handle, path, self.fd)
+
+    def still_in_place(self, handle: File | Dir, path: str) -> bool:
+        """As :meth:`still`, and that the root itself still stands where it was opened."""
+        return self._is_as_proven(handle, f"{self.path}/{path}", None)
+
+    @staticmethod
+    def _is_as_proven(handle: File | Dir, path: str, dir_fd: int | None) -> bool:
         try:
-            found = os.stat(path, dir_fd=self.fd, follow_symlinks=False)
+            found = os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
         except OSError:
             return False
         handle.size = found.st_size

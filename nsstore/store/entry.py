@@ -44,6 +44,7 @@ class Entry:
         self.cell: Cell | None = None
         self.records: Dir | None = None
         self.intent: tuple[bytes, Intent] | None = None
+        store.root.require_place()
         self.lock = FileLock.at(store.root, place.lock)
         try:
             self.file = store.root.open_file(place.ledger, WRITE)

@@ -40,7 +40,6 @@ def publish(leaf: Leaf, prepare: Prepare) -> Sequence[Draft]:
     if not leaf.entered and (ledger := leaf.read()).seq < 0:
         prepare(ledger)  # what is refused in a namespace that does not exist leaves nothing behind
     try:
-        store.root.require_place()
         with leaf.lock:
             return _publish(leaf, prepare)
     except EscapeError as err:

@@ -1,12 +1,11 @@
 """Whoever can write the root, and nothing else, at work on a furnished store."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from bench.house import House
-from bench.world import unflushed
+from bench.world import quick_place, unflushed
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +16,7 @@ def no_flushes() -> Iterator[None]:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def house() -> Iterator[House]:
     """A fresh furnished store."""
-    return House.build(tmp_path)
+    with quick_place() as place:
+        yield House.build(place)

@@ -145,4 +145,4 @@ def test_an_event_says_what_a_line_says() -> None:
 def test_which_events_are_durable() -> None:
     """Only what happens all day is routine; every other kind, a new one too, is durable before the answer."""
     routine = {kind.value for kind in EventKind if not kind.security}
-    assert routine == {"opened_namespace", "written", "read", "listed", "searched"}
+    assert routine == {"written", "read", "listed", "searched"}

@@ -1,13 +1,11 @@
 """Furnished stores that many examples share."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from bench.house import House
-from bench.world import unflushed
+from bench.world import quick_place, unflushed
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -21,5 +19,5 @@ def no_flushes() -> Iterator[None]:
 def house(no_flushes: None) -> Iterator[House]:
     """One furnished store for the examples of a module."""
     assert no_flushes is None
-    with tempfile.TemporaryDirectory(prefix="nsstore-fuzz-") as place:
-        yield House.build(Path(place))
+    with quick_place() as place:
+        yield House.build(place)

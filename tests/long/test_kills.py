@@ -9,7 +9,8 @@ import pytest
 from bench.child import KILLED, Child, Report
 from bench.powercut.examine import audit_faults
 from bench.world import Who, World
-from nsstore import Note, Session
+from nsstore import Note, OpenStore, Session
+from nsstore.scope import memory_namespace
 
 ROUNDS = 50
 WRITES = 500
@@ -49,9 +50,12 @@ def acknowledged(lines: tuple[bytes, ...]) -> dict[str, str]:
     return dict(line.decode().split(" ", 1) for line in lines)
 
 
-def everything(session: Session) -> dict[str, str]:
+def everything(store: OpenStore, who: Who) -> dict[str, str]:
     """Every record of a session, each proven now."""
-    return {one.record_id: one.text for one in session.list(limit=1000, include_superseded=True).items}
+    session = who.bind(store)
+    members = store.leaf(memory_namespace(session.envelope.scope)).read().order
+    assert session.list(include_superseded=True).total == len(members)
+    return {one: session.get(one).text for one in list(members)}
 
 
 def tried(name: str) -> set[str]:
@@ -78,13 +82,12 @@ def test_kill_9_in_two_processes(tmp_path: Path) -> None:
         acks += len(kept)
         assert all(end.status in (0, KILLED) for end in ends)
         with world.open() as store:
-            session = who.bind(store)
-            there = everything(session)
+            there = everything(store, who)
             assert kept.items() <= there.items(), f"round {turn}"
             assert set(there.values()) <= tried("one") | tried("two")
             assert len(set(there.values())) == len(there)
-            receipt = session.remember("after the round")
-            assert everything(session) == there | {receipt.record_id: "after the round"}
+            receipt = who.bind(store).remember("after the round")
+            assert everything(store, who) == there | {receipt.record_id: "after the round"}
     assert audit_faults(world, Who().tenant) == []
     assert kills >= ROUNDS
     assert acks >= ROUNDS * 20

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.world import World
+from bench.world import World, quick_place
 from bench.world import unflushed as without_flushes
+from nsstore import OpenStore
 
 
 @pytest.fixture
@@ -21,7 +22,21 @@ def unflushed() -> Iterator[None]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """An empty store."""
+    """An empty store on the disk."""
     world = World(place=tmp_path)
     world.make().close()
     return world
+
+
+@pytest.fixture
+def store(world: World) -> Iterator[OpenStore]:
+    """That store, open."""
+    with world.open() as store:
+        yield store
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory in memory, where there is such a place."""
+    with quick_place() as place:
+        yield place

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,6 @@ from nsstore.errors import KINDS
 from nsstore.root.steps import hooked
 
 MOST = 1000
-NAMES = [one.name for one in OPERATIONS]
 TAKES_SPACE = ("write", "link", "mkdir", "rename")
 Fail = Callable[[str], None]
 
@@ -123,10 +123,22 @@ def require_honest(world: World, who: Who, operation: Operation, err: BaseExcept
         assert written == [], f"{err!r} and yet it is there"
 
 
-@pytest.mark.parametrize("mode", HOOKS)
-@pytest.mark.parametrize("operation", OPERATIONS, ids=NAMES)
-def test_failed_at_each_step(world: World, operation: Operation, mode: str) -> None:
+SHORT = ("again", "batch")
+LASTING = ("full from here on", "dead from here on", "interrupt")
+CELLS = [
+    pytest.param(one, mode, id=f"{one.name}, {mode}", marks=pytest.mark.long)
+    if mode in LASTING and one.name not in SHORT
+    else pytest.param(one, mode, id=f"{one.name}, {mode}")
+    for one in OPERATIONS
+    for mode in HOOKS
+]
+
+
+@pytest.mark.parametrize(("operation", "mode"), CELLS)
+def test_failed_at_each_step(place: Path, operation: Operation, mode: str) -> None:
     """Whatever fails, the error is honest, a retry with the key gives one record, and no other sees harm."""
+    world = World(place=place)
+    world.make().close()
     for at in range(MOST):
         try:
             more = fail_at(world, operation, at, HOOKS[mode](at))
