@@ -41,11 +41,12 @@ demo:
 
 # the image of a loop-mounted disk copied at each step of a write; needs root
 powercut *args:
-    pytest -m powercut "$@"
+    python -m bench.powercut "$@"
 
 # what does not fit in a check: other file systems, many kills, many examples
 long *args:
-    pytest -m "long or powercut" --hypothesis-profile=long "$@"
+    pytest -m "long or powercut" "$@"
+    pytest tests/fuzz --hypothesis-profile=long "$@"
 
 # the documents against the code
 docs:

@@ -2,6 +2,15 @@
 
 from nsstore.audit.events import AuditEvent, AuditLine, EventKind
 from nsstore.audit.log import AuditLog
-from nsstore.audit.reading import AuditVerdict, read_events, verify
+from nsstore.audit.reading import AuditVerdict, read_events, read_lines, verify
 
-__all__ = ["AuditEvent", "AuditLine", "AuditLog", "AuditVerdict", "EventKind", "read_events", "verify"]
+__all__ = [
+    "AuditEvent",
+    "AuditLine",
+    "AuditLog",
+    "AuditVerdict",
+    "EventKind",
+    "read_events",
+    "read_lines",
+    "verify",
+]

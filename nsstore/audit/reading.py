@@ -34,9 +34,13 @@ class AuditVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_events(log: AuditLog, tenant: tuple[str, str]) -> Iterator[AuditLine]:
     """Every verified event of one tenant, oldest first; other lines are left out (``verify`` tells)."""
+    return (line for line in read_lines(log, tenant) if line is not None)
+
+
+def read_lines(log: AuditLog, tenant: tuple[str, str]) -> Iterator[AuditLine | None]:
+    """Every verified event of one tenant, oldest first, and ``None`` for each line that is none."""
     for line, _, _ in _lines(log, tenant):
-        if line is not None:
-            yield line
+        yield line
 
 
 def verify(log: AuditLog, tenant: tuple[str, str]) -> AuditVerdict:

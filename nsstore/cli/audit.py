@@ -3,39 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from nsstore.cli import printing
 from nsstore.cli.asker import Asker, of_tenant
 from nsstore.cli.exits import FOUND_WRONG
+from nsstore.errors import InvalidInput
 
 if TYPE_CHECKING:
     from nsstore.audit import AuditLine, AuditVerdict
+    from nsstore.session import OpenStore
+
+NO_AUDIT: Final = "there is no audit of this tenant"
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["events", "verify"]), default="events", metavar="[events|verify]")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N events.")
+@click.option("-n", "--limit", type=int, metavar="N", help="Only the newest N events.")
 @of_tenant
 def audit(asker: Asker, *, what: str, limit: int | None, as_json: bool) -> None:
     """Show who asked for what, and who was told no.
 
     `audit verify` proves that no line of the tenant's chain was changed or taken away.
     """
-    from nsstore.audit import read_events, verify
+    from nsstore.audit import read_lines
 
     tenant = asker.tenant()
+    if limit is not None and what == "verify":
+        raise InvalidInput("--limit goes with the events: a chain is verified whole")
+    if limit is not None and limit < 1:
+        raise InvalidInput("limit must be at least 1")
     with asker.open() as store:
         if what == "verify":
-            verdict = verify(store.audit, tenant)
-            _show_verdict(verdict, as_json=as_json)
-            if not verdict.whole:
-                click.get_current_context().exit(FOUND_WRONG)
+            _verify(store, tenant, as_json=as_json)
             return
-        events = list(read_events(store.audit, tenant))
+        lines = list(read_lines(store.audit, tenant))
+    events = [line for line in lines if line is not None]
     _show_events(events[-limit:] if limit else events, as_json=as_json)
+    if left_out := len(lines) - len(events):
+        printing.note(
+            f"{printing.count(left_out, 'line')} left out that no key here proves:"
+            " `nsstore audit verify` says more"
+        )
+    elif not events:
+        printing.note("nothing here of this tenant")
+
+
+def _verify(store: OpenStore, tenant: tuple[str, str], *, as_json: bool) -> None:
+    """Show whether a chain is whole. One that never began proves nothing: it may be a mistyped name."""
+    from msgspec.structs import replace
+
+    from nsstore.audit import verify
+
+    verdict = verify(store.audit, tenant)
+    if verdict.whole and not verdict.events:
+        verdict = replace(verdict, whole=False, faults=(NO_AUDIT,))
+    _show_verdict(verdict, as_json=as_json)
+    if not verdict.whole:
+        click.get_current_context().exit(FOUND_WRONG)
 
 
 def _show_events(events: list[AuditLine], *, as_json: bool) -> None:
@@ -89,10 +116,11 @@ def _show_verdict(verdict: AuditVerdict, *, as_json: bool) -> None:
         return
     if verdict.whole:
         printing.say(
-            f"whole: {verdict.events} events, each follows the one before, up to the head that is known"
+            f"whole: {printing.count(verdict.events, 'event')}, each follows the one before,"
+            " up to the head that is known"
         )
         return
     for fault in verdict.faults:
-        printing.say(f"not whole: {fault}")
+        printing.say(fault if fault == NO_AUDIT else f"not whole: {fault}")
     if verdict.gaps:
-        printing.say(f"not whole: {verdict.gaps} events are gone, and the chain tells so")
+        printing.say(f"not whole: {printing.count(verdict.gaps, 'event')} gone, and the chain tells so")

@@ -80,9 +80,23 @@ def _show(inspection: Inspection, *, verbose: bool) -> None:
     closed = sum(one.closed for one in inspection.namespaces)
     repaired = sum(one.repaired for one in inspection.namespaces)
     records = sum(one.records for one in inspection.namespaces)
-    words = f"{len(inspection.namespaces)}, {closed} closed, {repaired} repaired; {records} records proven"
+    words = [
+        f"{len(inspection.namespaces)} with {printing.count(records, 'proven record')}",
+        f"{closed} closed" if closed else "",
+        f"{repaired} repaired" if repaired else "",
+    ]
     broken = sum(not one.verdict.whole for one in inspection.audits)
-    printing.fields((("namespaces", words), ("audits", f"{len(inspection.audits)}, {broken} not whole")))
+    audits = (
+        f"{len(inspection.audits)}, of which {broken} not whole"
+        if broken
+        else f"{len(inspection.audits)}, all whole"
+    )
+    printing.fields(
+        (
+            ("namespaces", ", ".join(filter(None, words)) if inspection.namespaces else "none yet"),
+            ("audits", audits if inspection.audits else "none yet"),
+        )
+    )
     if verbose:
         printing.say()
         printing.table(

@@ -27,7 +27,8 @@ MEANING: Final[dict[int, str]] = {
     USAGE: "no such command, option or value",
     3: "`invalid`: an id, a dimension, a limit or a setting is wrong or missing",
     4: "`not_visible`: absent or denied, which look the same",
-    5: "`refused`: a right, a key or a passphrase is missing; the message says what helps",
+    5: "`refused`: a right, a key or a passphrase is missing, or a document is at another version;"
+    " the message says what helps",
     6: "`integrity`: a genuine record was altered, lost, replayed or rolled back",
     7: "`escape`: a link, a foreign device or an open mode stands in the store",
     8: "`witness`: the audit could not take the event, so the operation failed",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from nsstore.errors import InvalidInput
 
@@ -63,8 +64,27 @@ DIMENSIONS: Final = (
 BY_NAME: Final = {one.name: one for one in DIMENSIONS}
 TENANT: Final = (BY_NAME["tenant"], BY_NAME["group"])
 
+WORD: Final = "Lower case letters, digits and _, a letter first."
+"""What a kind and a retention class are made of (``nsstore.scope.check_name``)."""
+
+
+def a_file(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Have the shell complete the name of a file."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def a_folder(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Have the shell complete the name of a directory."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
 store_option: Final = click.option(
-    "--store", envvar="NSSTORE_STORE", show_envvar=True, metavar="PATH", help="The store's directory."
+    "--store",
+    envvar="NSSTORE_STORE",
+    show_envvar=True,
+    metavar="PATH",
+    help="The store's directory.",
+    shell_complete=a_folder,
 )
 json_option: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 text_option: Final = click.option(
@@ -83,7 +103,7 @@ retention_option: Final = click.option(
     "--retention-class",
     default="standard",
     metavar="WORD",
-    help="How long it is kept; else standard.",
+    help=f"How long it is kept; else standard. {WORD}",
 )
 ext_option: Final = click.option(
     "--ext", metavar="JSON", help="An object of your own metadata, which no decision reads."
@@ -108,17 +128,25 @@ def text_of(given: str | None) -> str:
     """
     if given is not None and given != STDIN:
         return given
-    if given is None and sys.stdin.isatty():
+    source = standard_input("give the text itself")
+    if given is None and source.isatty():
         raise InvalidInput("which text? Give it, or - to read it from standard input")
     from nsstore.record import MAX_TEXT
 
-    raw = sys.stdin.buffer.read(MAX_TEXT + 1)
+    raw = source.read(MAX_TEXT + 1)
     if len(raw) > MAX_TEXT:
         raise InvalidInput(f"text must be at most {MAX_TEXT} bytes")
     try:
         return raw.decode()
     except UnicodeDecodeError:
         raise InvalidInput("text must be UTF-8") from None
+
+
+def standard_input(instead: str) -> BinaryIO:
+    """Standard input, byte for byte. Raises :class:`InvalidInput` if it is closed, and says what to do."""
+    if sys.stdin is None:
+        raise InvalidInput(f"standard input is closed: {instead}")
+    return sys.stdin.buffer
 
 
 def object_of(name: str, given: str | None) -> dict[str, object] | None:

@@ -29,13 +29,14 @@ class RefusedLine(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """What came of an import: every line that holds anything was written, there already, or refused."""
+    """What came of an import: every line was written, there already, refused or blank."""
 
     source: str
     dry_run: bool
     lines: int = 0
     written: int = 0
     repeated: int = 0
+    blank: int = 0
     refused: list[RefusedLine] = msgspec.field(default_factory=list[RefusedLine])
 
 
@@ -66,9 +67,10 @@ class Import:
         return self.report
 
     def _line(self, number: int, raw: bytes | None) -> None:
-        if raw is not None and not raw.strip():
-            return
         self.report.lines += 1
+        if raw is not None and not raw.strip():
+            self.report.blank += 1
+            return
         try:
             if raw is None:
                 raise BadImport(TOO_LONG)

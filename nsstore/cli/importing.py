@@ -13,6 +13,7 @@ import click
 from nsstore.cli import printing
 from nsstore.cli.asker import Asker, scoped
 from nsstore.cli.exits import FOUND_WRONG
+from nsstore.cli.flags import a_file, standard_input
 from nsstore.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Progress = Callable[[int], None]
 
 
 @click.command("import")
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", shell_complete=a_file)
 @click.option("--source", metavar="NAME", help="What the source is called; the file's name if not given.")
 @click.option("--dry-run", is_flag=True, help="Check every line and write nothing.")
 @scoped
@@ -61,7 +62,7 @@ def _tell(report: Report) -> None:
     would = "would be " if report.dry_run else ""
     printing.say(
         f"{report.lines} read: {report.written} {would}imported, {report.repeated} there already,"
-        f" {len(report.refused)} refused"
+        f" {len(report.refused)} refused{f', {report.blank} blank' if report.blank else ''}"
     )
     if report.refused:
         printing.table(
@@ -77,7 +78,7 @@ def _tell(report: Report) -> None:
 def _reading(file: str, *, shown: bool) -> Generator[tuple[Callable[[int], bytes], Progress]]:
     """A way to read the file, and one to tell how far it was read."""
     if file == STDIN:
-        yield sys.stdin.buffer.read, _unseen
+        yield standard_input("name a file").read, _unseen
         return
     from nsstore.root.named import NamedFile
 

@@ -6,6 +6,7 @@ What a writer that died left behind is repaired on the way, as the next writer w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,12 +16,18 @@ from nsstore import layout
 from nsstore.audit import AuditVerdict, verify
 from nsstore.cli.namespaces import Known, survey_names
 from nsstore.cli.printing import one_line
-from nsstore.errors import IntegrityError, StoreError
+from nsstore.errors import IntegrityError, StoreError, WitnessError
+from nsstore.root.named import may_write
 from nsstore.scope import Namespace
 from nsstore.store import Leaf, Store, read_member
 from nsstore.store.entry import recover
+from nsstore.store.survey import MAX_LEDGER
 from nsstore.trust.stock import anchor_files
 
+NAMED_KEY: Final = re.compile(rb',"mac":"1:([0-9a-f]{8}):[0-9a-f]{64}"}\n')
+NO_KEY: Final = "it names the key {}, which is not here: `nsstore keys restore` from a later backup"
+READ_ONLY: Final = "this user cannot write here, so no verb answers: none goes unwitnessed"
+CLOSED: Final = "it takes no event from this user now, so no verb of this tenant answers"
 GONE: Final = "the trust home knows {} more below this path than the disk has"
 
 
@@ -72,7 +79,10 @@ class Inspection:
             self.findings.append(Finding(path=path, kind="stray", what=what))
         for ns in known.namespaces:
             self._namespace(ns)
+            if self.namespaces[-1].closed:
+                self._missing_keys(layout.ledger_path(ns))
         self._anchors(known)
+        self._writable()
         for tenant in sorted(self._tenants(known)):
             self._audit(tenant)
 
@@ -95,6 +105,20 @@ class Inspection:
             except StoreError as err:
                 seen.closed = True
                 self._found(path, err)
+
+    def _missing_keys(self, path: str) -> None:
+        """Tell of a key that a closed ledger names and the trust home lacks: what it sealed looks altered."""
+        try:
+            file = self._store.root.open_file(path)
+        except StoreError:
+            return  # a link in its place, which is a finding already
+        if file is None:
+            return
+        with file:
+            raw = file.read_at(0, min(file.size, MAX_LEDGER))
+        named = {key_id.decode() for key_id in NAMED_KEY.findall(raw)}
+        for key_id in sorted(named - self._store.trust.keys.masters.keys()):
+            self.findings.append(Finding(path=path, kind="key", what=NO_KEY.format(key_id)))
 
     def _repair(self, leaf: Leaf) -> bool:
         """Do what the next writer would do first, and tell of every name that is kept out."""
@@ -128,6 +152,12 @@ class Inspection:
                 path = file.path.removeprefix("anchors/").removesuffix(".anchors")
                 self.findings.append(Finding(path=path, kind="rolled_back", what=GONE.format(gone)))
 
+    def _writable(self) -> None:
+        """Find what this user cannot write: then no verb answers, since none goes unwitnessed."""
+        for path, home in ((".", self._store.root), ("trust home", self._store.trust.home)):
+            if not may_write(home.path):
+                self.findings.append(Finding(path=path, kind="read_only", what=READ_ONLY))
+
     def _tenants(self, known: Known) -> Iterator[tuple[str, str]]:
         """Every tenant that a namespace, an audit or a head in the trust home belongs to."""
         tenants = {ns.tenant for ns in known.namespaces}
@@ -155,3 +185,8 @@ class Inspection:
             self.findings.append(Finding(path=path, kind="audit", what=fault))
         if verdict.gaps:
             self.findings.append(Finding(path=path, kind="audit", what=f"{verdict.gaps} events are gone"))
+        if verdict.whole and verdict.events:
+            try:
+                self._store.audit.require_ready(tenant)
+            except WitnessError as err:
+                self.findings.append(Finding(path=path, kind=err.kind, what=CLOSED))

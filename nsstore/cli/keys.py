@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from nsstore.cli import printing
-from nsstore.cli.flags import json_option, store_option, store_path
+from nsstore.cli.flags import a_file, json_option, store_option, store_path
 from nsstore.cli.verbs import Verbs, help_without_verb
 from nsstore.errors import InvalidInput, Refused
 
@@ -17,7 +15,7 @@ unattended_option = click.option(
     "--unattended", is_flag=True, help="Do not ask: the passphrase comes from --passphrase-file."
 )
 passphrase_option = click.option(
-    "--passphrase-file", metavar="FILE",
+    "--passphrase-file", metavar="FILE", shell_complete=a_file,
     help="A file that only you may read, or a descriptor, as /dev/fd/3; only with --unattended.",
 )  # fmt: skip
 
@@ -33,7 +31,7 @@ def keys(ctx: click.Context) -> None:
 
 
 @keys.command()
-@click.argument("file")
+@click.argument("file", shell_complete=a_file)
 @unattended_option
 @passphrase_option
 @store_option
@@ -43,14 +41,16 @@ def backup(
 ) -> None:
     """Write the keys to a new file, sealed under a passphrase.
 
-    Keys, binding and anchors: everything that the trust home holds.
+    The passphrase has at least 8 characters. The file lies outside the store and its trust home, and
+    holds all of the trust home: keys, binding and anchors.
     Do so again after `keys rotate` and now and then: what was begun after a backup is not in it.
     """
     import nsstore
-    from nsstore.root.named import write_new
+    from nsstore.root.named import require_outside, write_new
     from nsstore.trust.backup import backup as seal
 
     with nsstore.open(store_path(store)) as opened:
+        require_outside(file, "the backup", opened.root.path, opened.trust.home.path)
         raw = seal(opened.trust, _passphrase(passphrase_file, unattended=unattended, confirm=True))
         write_new(file, raw, "the backup")
         store_id = opened.store_id
@@ -61,7 +61,7 @@ def backup(
 
 
 @keys.command()
-@click.argument("file")
+@click.argument("file", shell_complete=a_file)
 @unattended_option
 @passphrase_option
 @store_option
@@ -94,7 +94,8 @@ def restore(
         printing.emit(done)
     else:
         printing.say(
-            f"put back: {done.keys} keys, {done.anchors} anchors{', the binding' if done.binding else ''}"
+            f"put back: {printing.count(done.keys, 'key')}, {printing.count(done.anchors, 'anchor')}"
+            f"{', the binding' if done.binding else ''}"
         )
         printing.note("`nsstore check` says what the backup does not prove")
 
@@ -119,19 +120,38 @@ def rotate(*, store: str | None, as_json: bool) -> None:
         printing.note("the last backup lacks this key: `nsstore keys backup FILE` makes a new one")
 
 
+def _asked(*, confirm: bool) -> str:
+    """What somebody types, twice for a new one; a short or mistyped one is asked for again."""
+    from nsstore.trust.backup import MIN_PASSPHRASE
+
+    def ask(question: str) -> str:
+        answer: str = click.prompt(question, hide_input=True, err=True)
+        return answer
+
+    if not confirm:
+        return ask("Passphrase")
+    while True:
+        chosen = ask(f"New passphrase (at least {MIN_PASSPHRASE} characters)")
+        if len(chosen) < MIN_PASSPHRASE:
+            printing.note(f"that is shorter than {MIN_PASSPHRASE} characters: once more")
+        elif ask("The same again") != chosen:
+            printing.note("the two are not the same: once more")
+        else:
+            return chosen
+
+
 def _passphrase(file: str | None, *, unattended: bool, confirm: bool) -> str:
     """The passphrase, asked for at the terminal, or from a file that only the caller may read."""
     if not unattended:
         if file is not None:
             raise InvalidInput("--passphrase-file goes with --unattended")
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not printing.somebody_answers():
             raise Refused(
                 "a passphrase is asked for at a terminal, and this is none: --unattended reads it from"
                 " --passphrase-file",
                 reason="unattended",
             )
-        asked: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
-        return asked
+        return _asked(confirm=confirm)
     if file is None:
         raise InvalidInput("--unattended needs --passphrase-file")
     from nsstore.root.named import NamedFile

@@ -10,11 +10,12 @@ from nsstore.cli.check import check
 from nsstore.cli.importing import import_
 from nsstore.cli.keys import keys
 from nsstore.cli.memory import get, history, list_, remember, search
+from nsstore.cli.move import move
 from nsstore.cli.setup import demo, init
 from nsstore.cli.state import state
 from nsstore.cli.verbs import PROGRAM, Verbs, help_without_verb
 
-VERBS = (init, demo, remember, search, get, list_, history, state, audit, check, import_, keys)
+VERBS = (init, demo, remember, search, get, list_, history, state, audit, check, import_, keys, move)
 
 ABOUT = """Memory for AI agents in plain files, in which nothing crosses from one scope to another.
 
@@ -22,6 +23,9 @@ Who asks is never guessed: every dimension comes from its flag or its variable, 
 NSSTORE_TENANT=acme, and - says that there is no workspace, branch or baseline. Only these have a value
 of their own: the agent is human, the purpose recall, the clearance internal, and the source tool
 nsstore-cli.
+
+NSSTORE_STORE is the store's directory, NSSTORE_TRUST_HOME the one where the keys of stores lie, else
+~/.local/state/nsstore.
 """
 
 

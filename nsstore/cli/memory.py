@@ -7,6 +7,7 @@ import click
 from nsstore.cli import printing
 from nsstore.cli.asker import Asker, scoped
 from nsstore.cli.flags import (
+    WORD,
     ext_option,
     object_of,
     retention_option,
@@ -21,7 +22,7 @@ PRIVACIES = ("project_only", "linked_projects", "team")
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--kind", metavar="WORD", help="What kind of record it is, such as decision or lesson.")
+@click.option("--kind", metavar="WORD", help=f"What kind of record it is, such as decision or lesson. {WORD}")
 @click.option("--title", metavar="TEXT", help="A title of at most 200 characters.")
 @click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A tag; may be given up to 32 times.")
 @sensitivity_option

@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
@@ -30,6 +30,11 @@ GAP: Final = 2
 def is_terminal() -> bool:
     """Whether somebody looks at standard output."""
     return sys.stdout.isatty()
+
+
+def somebody_answers() -> bool:
+    """Whether there is somebody to ask: standard input and error are a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def printable(text: str) -> str:
@@ -60,8 +65,13 @@ def say(line: str = "", *, dim: bool = False, bold: bool = False, indent: int = 
     click.echo(click.style(shown, dim=True) if dim else click.style(shown, bold=True) if bold else shown)
 
 
-def _fitted(line: str, first: str, following: str) -> str:
-    if not is_terminal() or len(first) + len(line) < MIN_WIDTH:
+def body(text: str) -> None:
+    """Print a text as it stands: its own lines and spaces are kept, and the terminal breaks long ones."""
+    click.echo(printable(text))
+
+
+def _fitted(line: str, first: str, following: str, stream: TextIO | None = None) -> str:
+    if not (stream or sys.stdout).isatty() or len(first) + len(line) < MIN_WIDTH:
         return first + line
     from rich.console import Console
 
@@ -78,7 +88,12 @@ def _fitted(line: str, first: str, following: str) -> str:
 
 def note(message: str, word: str = "note") -> None:
     """Tell something beside the answer, on standard error."""
-    click.echo(f"nsstore: {word}: {one_line(message)}", err=True)
+    click.echo(_fitted(one_line(message), f"nsstore: {word}: ", "    ", sys.stderr), err=True)
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: ``1 key``, ``2 keys``, ``no keys``."""
+    return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
 
 
 def fields(pairs: Iterable[tuple[str, str | None]]) -> None:
@@ -139,8 +154,8 @@ def excerpt(text: str) -> str:
 
 
 def when(time: str, *, seconds: bool = False) -> str:
-    """A time to the minute or second on a terminal, and whole where a program may read it."""
-    return time[: 19 if seconds else 16].replace("T", " ") if is_terminal() else time
+    """A UTC time to the minute or second on a terminal, and whole where a program may read it."""
+    return time[: 19 if seconds else 16].replace("T", " ") + "Z" if is_terminal() else time
 
 
 def error_json(kind: str, message: str, *, retryable: bool) -> str:

@@ -44,11 +44,11 @@ def show(found: Found, *, only_text: bool, as_json: bool) -> None:
     elif only_text and not printing.is_terminal():
         click.echo(found.text.encode(), nl=False)
     elif only_text:
-        printing.say(found.text)
+        printing.body(found.text)
     else:
         printing.fields(_head(found))
         printing.say()
-        printing.say(found.text)
+        printing.body(found.text)
 
 
 def _head(found: Found) -> list[tuple[str, str | None]]:
@@ -77,11 +77,13 @@ def scope_line(provenance: Provenance) -> str:
 
 
 def rows(records: tuple[Found, ...]) -> None:
-    """Print records as rows: id, time, and what they say."""
+    """Print records as rows: id, time, and what they say. That there are none is told beside them."""
     printing.table(
         ("record", "created", "title or text"),
         [(one.record_id, printing.when(one.created_at), _named(one)) for one in records],
     )
+    if not records:
+        printing.note("nothing here in this scope")
 
 
 def _named(found: Found) -> str:

@@ -22,7 +22,8 @@ directions. [guide.md](guide.md) is the way in.
 Every command takes `--json`: then standard output holds JSON alone, one value, or one a line for
 `audit`, and an error is `{"error": {"kind": …, "message": …, "retryable": …}}` there. Without it an
 error is one line on standard error, `nsstore: <kind>: <message>`. `--store` (`NSSTORE_STORE`) is the
-store's directory.
+store's directory. Its keys are in the trust home, in `NSSTORE_TRUST_HOME`, else in
+`~/.local/state/nsstore`.
 
 ## Scope
 

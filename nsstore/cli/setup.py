@@ -8,22 +8,24 @@ import click
 
 from nsstore.cli import printing
 from nsstore.cli.exits import FOUND_WRONG
-from nsstore.cli.flags import json_option
+from nsstore.cli.flags import a_folder, json_option
 
 if TYPE_CHECKING:
     from nsstore.harness.demo import Verdict
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", shell_complete=a_folder)
 @json_option
 def init(*, path: str, as_json: bool) -> None:
     """Make a store, and its keys in the trust home.
 
     PATH must be absent or an empty directory.
     """
+    from nsstore.root.named import require_utf8
     from nsstore.store import create_root
 
+    require_utf8(path, "the path of a store")
     root, trust = create_root(path)
     with root:
         made = {"store_id": trust.store_id.hex(), "path": root.path, "trust_home": trust.home.path}

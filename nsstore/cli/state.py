@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +11,7 @@ import click
 from nsstore.cli import printing
 from nsstore.cli.asker import Asker, scoped
 from nsstore.cli.flags import (
+    WORD,
     ext_option,
     object_of,
     retention_option,
@@ -18,7 +21,7 @@ from nsstore.cli.flags import (
 )
 from nsstore.cli.records import rows, show
 from nsstore.cli.verbs import Verbs, help_without_verb
-from nsstore.errors import InvalidInput
+from nsstore.errors import InvalidInput, Refused
 
 if TYPE_CHECKING:
     from msgspec import UnsetType
@@ -47,7 +50,7 @@ def get(asker: Asker, *, key: str, only_text: bool, as_json: bool) -> None:
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("--expect", metavar="ID", help="Refuse unless this record is the newest version.")
 @click.option("--if-absent", is_flag=True, help="Refuse if there is a version already.")
-@click.option("--kind", metavar="WORD", help="What kind of document it is.")
+@click.option("--kind", metavar="WORD", help=f"What kind of document it is. {WORD}")
 @sensitivity_option
 @retention_option
 @ext_option
@@ -70,7 +73,7 @@ def put(
     as_json: bool,
 ) -> None:
     """Write the next version of a document, and print its record id."""
-    with asker.session() as session:
+    with asker.session() as session, _in_these_words(if_absent=if_absent):
         receipt = session.state.put(
             key,
             text_of(text),
@@ -85,6 +88,17 @@ def put(
         printing.emit(receipt)
     else:
         printing.say(receipt.record_id)
+
+
+@contextmanager
+def _in_these_words(*, if_absent: bool) -> Generator[None]:
+    """A conflict with --if-absent is told as what it is: no later try can help."""
+    try:
+        yield
+    except Refused as err:
+        if if_absent and err.reason == "changed_meanwhile":
+            raise Refused("there is a document under this key already", reason="present") from None
+        raise
 
 
 def _expected(expect: str | None, *, if_absent: bool) -> str | UnsetType | None:

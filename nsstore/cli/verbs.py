@@ -14,8 +14,8 @@ import click
 from click.shell_completion import shell_complete
 
 from nsstore.cli.exits import EXITS, INTERRUPTED, OK, PIPE_CLOSED, USAGE
-from nsstore.cli.printing import error_json, note, one_line
-from nsstore.errors import StoreError, SystemFailure
+from nsstore.cli.printing import error_json, note
+from nsstore.errors import InvalidInput, StoreError, SystemFailure
 
 PROGRAM: Final = "nsstore"
 COMPLETE: Final = "_NSSTORE_COMPLETE"
@@ -39,8 +39,13 @@ class Verbs(click.Group):
     ) -> NoReturn:
         """Run the program and exit."""
         given = list(sys.argv[1:] if args is None else args)
+        if None in (sys.stdin, sys.stdout, sys.stderr):
+            from nsstore.root.named import fill_standard_descriptors
+
+            fill_standard_descriptors()
+            sys.stderr = sys.stderr or io.StringIO()  # nobody is there to be told
         if instruction := os.environ.get(COMPLETE):
-            sys.exit(shell_complete(self, {}, PROGRAM, COMPLETE, instruction))
+            sys.exit(_completed(self, instruction))
         if "NO_COLOR" in os.environ:
             extra["color"] = False
         sys.exit(_ended(self, given, extra))
@@ -52,9 +57,33 @@ def help_without_verb(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+def _completed(verbs: Verbs, instruction: str) -> int:
+    """Answer a shell that completes a line; somebody who merely set its variable is told so."""
+    try:
+        return shell_complete(verbs, {}, PROGRAM, COMPLETE, instruction)
+    except (KeyError, ValueError):
+        return _tell(
+            "usage", f"{COMPLETE} is for a shell that completes a line: unset it", USAGE, as_json=False
+        )
+
+
+def _require_text(given: list[str]) -> None:
+    """Require UTF-8 of every argument and variable. Raises :class:`InvalidInput`."""
+    own = [(name, value) for name, value in os.environ.items() if name.startswith("NSSTORE_")]
+    for name, value in [*(("an argument", one) for one in given), *own]:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(f"{name} is not UTF-8") from None
+
+
 def _ended(verbs: Verbs, given: list[str], extra: MutableMapping[str, Any]) -> int:
     as_json = "--json" in given[: given.index("--")] if "--" in given else "--json" in given
+    if sys.stdout is None:
+        sys.stdout = io.StringIO()
+        return _tell("os", "standard output is closed", EXITS["os"], as_json=False)
     try:
+        _require_text(given)
         with _plain_streams(), verbs.make_context(PROGRAM, given, **extra) as ctx:
             verbs.invoke(ctx)
             sys.stdout.flush()
@@ -71,6 +100,8 @@ def _ended(verbs: Verbs, given: list[str], extra: MutableMapping[str, Any]) -> i
         return _tell(err.kind, str(err), EXITS[err.kind], as_json=as_json, retryable=err.retryable)
     except OSError as err:
         return _tell("os", str(SystemFailure("this command", err)), EXITS["os"], as_json=as_json)
+    except UnicodeError:
+        return _tell("invalid", "a name on the way is not UTF-8", EXITS["invalid"], as_json=as_json)
     return OK
 
 
@@ -81,12 +112,24 @@ def _usage(err: click.ClickException) -> str:
 
 
 def _tell(kind: str, message: str, code: int, *, as_json: bool, retryable: bool = False) -> int:
-    """One line on standard error, or, with ``--json``, one value where the answer would have been."""
-    with contextlib.suppress(BrokenPipeError):
+    """One line on standard error, or, with ``--json``, one value where the answer would have been.
+
+    Where standard output takes nothing the line is all there is; where neither does, the exit code is.
+    """
+    try:
         if as_json:
             click.echo(error_json(kind, message, retryable=retryable))
-        else:
-            click.echo(f"nsstore: {kind}: {one_line(message)}", err=True)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stdout = io.StringIO()  # the interpreter flushes it once more when it ends
+    except OSError:
+        sys.stdout, as_json = io.StringIO(), False  # as above
+    if not as_json:
+        try:
+            note(message, kind)
+            sys.stderr.flush()
+        except OSError:
+            sys.stderr = io.StringIO()  # as above
     return code
 
 

@@ -67,7 +67,7 @@ def check_list(field: str, values: object, most: int, check: Callable[[str, obje
     """Require a tuple of 1 to ``most`` values that each pass ``check``, sorted and unlike one another."""
     items = cast("tuple[object, ...]", values)
     if type(values) is not tuple or not 1 <= len(items) <= most:
-        raise InvalidInput(f"{field} must be a tuple of 1 to {most}, or None")
+        raise InvalidInput(f"{field} must be 1 to {most} in number, or left out")
     checked = [check(field, item) for item in items]
     if any(one >= following for one, following in pairwise(checked)):
         raise InvalidInput(f"{field} must be sorted and name nothing twice")

@@ -7,7 +7,16 @@ from nsstore.root.flusher import flusher
 from nsstore.root.handles import READ, WRITE, Dir, File
 from nsstore.root.locks import FileLock
 from nsstore.root.opener import KernelOpener, Opener, WalkOpener
-from nsstore.root.places import check_path, in_repository, is_free, overlap
+from nsstore.root.places import (
+    check_path,
+    holds,
+    in_repository,
+    is_free,
+    is_there,
+    lies_in_one_that_holds,
+    overlap,
+    remove_empty,
+)
 from nsstore.root.tree import Root
 
 __all__ = [
@@ -22,7 +31,11 @@ __all__ = [
     "WalkOpener",
     "check_path",
     "flusher",
+    "holds",
     "in_repository",
     "is_free",
+    "is_there",
+    "lies_in_one_that_holds",
     "overlap",
+    "remove_empty",
 ]

@@ -6,6 +6,7 @@ import atexit
 import os
 import threading
 import time
+import weakref
 from typing import Final
 
 from nsstore.errors import StoreError
@@ -26,7 +27,8 @@ class Flusher:
         self._at_work = threading.Lock()
         self._dirty: dict[tuple[Root, str], None] = {}
         self._thread: threading.Thread | None = None
-        self._failed: dict[tuple[Root, str], StoreError | OSError] = {}
+        self._failed: weakref.WeakKeyDictionary[Root, dict[str, StoreError | OSError]]
+        self._failed = weakref.WeakKeyDictionary()
 
     def note(self, root: Root, path: str) -> None:
         """Remember that ``path`` beneath ``root`` was appended to and is not durable yet."""
@@ -52,15 +54,17 @@ class Flusher:
     def flush(self, *roots: Root) -> None:
         """Make everything noted durable now: of these roots, or of all if none is named."""
         self._flush(set(roots))
-        self.require_healthy(*(file for file in list(self._failed) if not roots or file[0] in roots))
+        with self._lock:
+            failed = [(root, path) for root, paths in self._failed.items() for path in paths]
+        self.require_healthy(*(file for file in failed if not roots or file[0] in roots))
 
     def require_healthy(self, *files: tuple[Root, str]) -> None:
         """Raise the failure of an earlier flush of one of these files, once."""
         if not self._failed:
             return
         with self._lock:
-            failures = [self._failed.pop(file) for file in files if file in self._failed]
-        for failed in failures:
+            told = [self._failed.get(root, {}).pop(path, None) for root, path in files]
+        for failed in filter(None, told):
             raise failed
 
     def flush_quietly(self) -> None:
@@ -83,8 +87,9 @@ class Flusher:
                     with file:
                         file.flush()
             except (StoreError, OSError) as err:
+                err.__traceback__ = err.__context__ = None  # they would keep the root from being dropped
                 with self._lock:
-                    self._failed[root, path] = err
+                    self._failed.setdefault(root, {})[path] = err
 
     def _run(self) -> None:
         while True:
@@ -96,7 +101,7 @@ class Flusher:
     def after_fork(self) -> None:
         """Start afresh in a forked child: what the parent noted is the parent's to flush."""
         self._lock, self._at_work = threading.Condition(), threading.Lock()
-        self._dirty, self._thread, self._failed = {}, None, {}
+        self._dirty, self._thread, self._failed = {}, None, weakref.WeakKeyDictionary()
 
 
 flusher: Final = Flusher()

@@ -21,7 +21,7 @@ WRITE = os.O_RDWR
 
 
 class Handle:
-    """One open descriptor, closed once."""
+    """One open descriptor, closed once: by its owner, or with the last reference to it."""
 
     def __init__(self, root: Root, fd: int) -> None:
         self.root = root
@@ -33,6 +33,10 @@ class Handle:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):  # nobody is left to hear of it
+            self.close()
 
     def __enter__(self) -> Self:
         return self

@@ -58,6 +58,41 @@ class NamedFile:
         os.close(self._fd)
 
 
+def require_outside(path: str, what: str, *roots: str) -> None:
+    """Require that a name lies in none of these directories, wherever links lead.
+
+    Raises :class:`InvalidInput`.
+    """
+    try:
+        folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
+    except ValueError as err:
+        raise _failed(f"writing {what}", err) from None
+    if any(os.path.commonpath((folder, root)) == root for root in map(os.path.realpath, roots)):
+        raise InvalidInput(f"{what} must lie outside the store and its trust home")
+
+
+def require_utf8(path: str, what: str) -> None:
+    """Require that the place a path leads to has a name in UTF-8. Raises :class:`InvalidInput`."""
+    try:
+        os.path.realpath(path).encode()
+    except ValueError:
+        raise InvalidInput(f"{what} must be UTF-8") from None
+
+
+def may_write(path: str) -> bool:
+    """Whether this user may change what a directory holds, on a file system that is not read-only."""
+    return os.access(path, os.W_OK)
+
+
+def fill_standard_descriptors() -> None:
+    """Put nothing in the place of a standard stream that is closed, or a file of the store would be it."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor, which is this one
+
+
 def write_new(path: str, raw: bytes, what: str) -> None:
     """Make a file of mode 0600 that was not there, whole and durable; a failure leaves none.
 

@@ -30,7 +30,7 @@ def check_path(path: object, what: str = "root") -> str:
     if type(given) is not str or not given or "\0" in given:
         raise InvalidInput(f"the path of a {what} must be text, not empty and without NUL")
     try:
-        os.fsencode(given)
+        given.encode()  # a name that is no UTF-8 could not be written into the binding
         return given if os.path.isabs(given) else os.path.join(os.getcwd(), given)
     except UnicodeEncodeError:
         raise InvalidInput(f"the path of a {what} must be text that a file name can hold") from None
@@ -45,6 +45,27 @@ def is_free(path: str | os.PathLike[str]) -> bool:
         return not os.path.lexists(given) or (os.path.isdir(given) and not os.listdir(given))
     except OSError as err:
         raise failure("looking at the root", err) from None
+
+
+def holds(path: str | os.PathLike[str], name: str) -> bool:
+    """Whether a directory holds a name that this process can see; ``False`` for what is no directory."""
+    return os.path.lexists(os.path.join(check_path(path), name))
+
+
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether anything at all has this name."""
+    return os.path.lexists(check_path(path))
+
+
+def lies_in_one_that_holds(path: str | os.PathLike[str], name: str) -> bool:
+    """Whether a path, or a directory around it, holds a name, whatever links lead there."""
+    return any(holds(at, name) for at in _passed(os.path.realpath(check_path(path))))
+
+
+def remove_empty(path: str | os.PathLike[str]) -> None:
+    """Take back a directory that was made for nothing; one that holds anything stays."""
+    with contextlib.suppress(OSError):
+        os.rmdir(check_path(path))
 
 
 def make_private(path: str) -> None:

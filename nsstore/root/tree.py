@@ -27,9 +27,10 @@ class Root:
     def __init__(
         self, path: str, fd: int, *, opener: Opener | None = None, unnamed: bool | None = None
     ) -> None:
+        self.fd = -1
         self.path = path
         found = os.fstat(fd)
-        self.fd, self.device, self.inode, self.owner = fd, found.st_dev, found.st_ino, os.geteuid()
+        self.device, self.inode, self.owner = found.st_dev, found.st_ino, os.geteuid()
         require_directory(found, self.device, self.owner)
         self.opener = opener or best_opener(fd)
         self.rename = system.rename_noreplace
@@ -37,6 +38,7 @@ class Root:
         magic = system.filesystem_type(fd)
         self.filesystem = system.NAMES.get(magic, hex(magic))
         self.flush_carries_name = magic in system.FLUSH_CARRIES_NAME
+        self.fd = fd  # last: a root that could not be made leaves the descriptor with whoever opened it
 
     @classmethod
     def open(
@@ -74,6 +76,8 @@ class Root:
         given = check_path(path)
         try:
             make_private(given)
+        except NotADirectoryError:
+            raise InvalidInput("the root of a store must be a directory, and lie in directories") from None
         except OSError as err:
             raise failure("making the root", err) from None
         return cls.open(given, opener=opener, unnamed=unnamed)
@@ -172,6 +176,10 @@ class Root:
         if fd >= 0:
             os.close(fd)
 
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):  # nobody is left to hear of it
+            self.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -186,6 +194,9 @@ class _Borrowed(Dir):
 
     def __init__(self, root: Root) -> None:
         super().__init__(root, root.fd)
+
+    def close(self) -> None:
+        """Do nothing: the descriptor is the root's to close."""
 
 
 def refuse_windows() -> None:

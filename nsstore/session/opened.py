@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
@@ -21,7 +22,7 @@ class OpenStore(Store):
 
     def __init__(self, root: Root, trust: Trust) -> None:
         super().__init__(root, trust)
-        self._searcher = Searcher(self)
+        self._searcher = Searcher(weakref.proxy(self))
 
     def bind(
         self,

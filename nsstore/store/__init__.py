@@ -6,7 +6,7 @@ from nsstore.store.publish import MAX_BATCH, Prepare, publish
 from nsstore.store.reading import read_member, tag
 from nsstore.store.sealing import Draft, Tag, tag_of
 from nsstore.store.sight import Sight
-from nsstore.store.store import Store, create_root, open_root
+from nsstore.store.store import Store, create_root, move, open_root
 
 __all__ = [
     "ADVISORY",
@@ -21,6 +21,7 @@ __all__ = [
     "Tag",
     "create_root",
     "found_of",
+    "move",
     "open_root",
     "provenance_of",
     "publish",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import weakref
 from typing import TYPE_CHECKING, Final
 
 from nsstore.audit import AuditEvent, EventKind
@@ -38,7 +39,7 @@ class Entry:
 
     def __init__(self, leaf: Leaf) -> None:
         store, place = leaf.store, leaf.place
-        self.leaf = leaf
+        self.leaf: Leaf = weakref.proxy(leaf)  # which keeps this hold between two writes
         self.ledger = Ledger(place.chain)
         self.file: File | None = None
         self.cell: Cell | None = None

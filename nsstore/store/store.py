@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import weakref
 from collections import OrderedDict
 from types import TracebackType
 from typing import Final, Self
@@ -13,12 +14,20 @@ import msgspec
 
 from nsstore.audit import AuditLog
 from nsstore.errors import InvalidInput, Refused
-from nsstore.root import Root, flusher, is_free
+from nsstore.root import (
+    Root,
+    flusher,
+    holds,
+    is_free,
+    is_there,
+    lies_in_one_that_holds,
+    remove_empty,
+)
 from nsstore.scope import Namespace
 from nsstore.store.leaf import Leaf
 from nsstore.store.survey import Place
 from nsstore.store.witness import Witness
-from nsstore.trust import Trust, create_trust, open_trust
+from nsstore.trust import Trust, create_trust, open_trust, rebind
 
 STORE_FILE: Final = "store.json"
 NO_STORE: Final = "there is no store here: `nsstore init`, or open(path, create=True) in Python, makes one"
@@ -36,7 +45,11 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Store:
-    """An open store. Close it, or use it as a context manager: closing makes everything durable."""
+    """An open store. Close it, or use it as a context manager: closing makes everything durable.
+
+    One that is dropped gives its descriptors back as well, and its routine appends are durable within
+    a second: nothing that belongs to a store refers back to it but weakly.
+    """
 
     def __init__(self, root: Root, trust: Trust) -> None:
         self.root = root
@@ -60,7 +73,7 @@ class Store:
         with self._lock:
             leaf = self._leaves.get(ns)
             if leaf is None:
-                leaf = self._leaves[ns] = Leaf(self, Place.of(self.trust.store_id, ns))
+                leaf = self._leaves[ns] = Leaf(weakref.proxy(self), Place.of(self.trust.store_id, ns))
                 self._let_go()
             self._leaves.move_to_end(ns)
             return leaf
@@ -122,11 +135,16 @@ def create_root(
     """
     if not is_free(path):
         raise InvalidInput("a store is made in an absent or empty directory, and this one is neither")
+    if lies_in_one_that_holds(path, STORE_FILE):
+        raise InvalidInput("a store is not made inside another one")
+    fresh = not is_there(path)
     root = Root.make(path)
     try:
         trust = create_trust(root, trust_home)
     except BaseException:
         root.close()
+        if fresh:
+            remove_empty(path)
         raise
     try:
         claim = _Claim(format=1, store_id=trust.store_id.hex())
@@ -149,15 +167,35 @@ def open_root(
     Raises :class:`InvalidInput` if there is no store, :class:`Refused` if its keys are not here or
     it is bound to another place.
     """
-    try:
-        root = Root.open(path)
-    except FileNotFoundError:
-        raise InvalidInput(NO_STORE) from None
+    root = _existing(path)
     try:
         return root, open_trust(root, read_claim(root), trust_home)
     except BaseException:
         root.close()
         raise
+
+
+def move(
+    path: str | os.PathLike[str], trust_home: str | os.PathLike[str] | None = None
+) -> tuple[str | None, str]:
+    """Bind a store that was moved, or put back from a copy of its files, to where it is now.
+
+    Returns the place it was bound to, if that is known, and the one it is bound to now. What it
+    lost on the way shows when it is read: the anchors stay as they were. Raises
+    :class:`InvalidInput`, :class:`Refused`.
+    """
+    with _existing(path) as root:
+        return rebind(root, read_claim(root), trust_home), root.path
+
+
+def _existing(path: str | os.PathLike[str]) -> Root:
+    """The root at a path that holds a store. Raises :class:`InvalidInput` for any other."""
+    if not holds(path, STORE_FILE):
+        raise InvalidInput(NO_STORE)
+    try:
+        return Root.open(path)
+    except FileNotFoundError:
+        raise InvalidInput(NO_STORE) from None
 
 
 def read_claim(root: Root) -> bytes:

@@ -2,7 +2,7 @@
 
 from nsstore.trust.anchors import Anchors, Cell, NoValidSlot
 from nsstore.trust.cells import Anchor, Chain
-from nsstore.trust.home import Trust, base, create_trust, open_trust
+from nsstore.trust.home import Trust, base, create_trust, open_trust, rebind
 from nsstore.trust.keyed_line import BadLine, frame, unframe
 from nsstore.trust.keys import Keys
 
@@ -19,5 +19,6 @@ __all__ = [
     "create_trust",
     "frame",
     "open_trust",
+    "rebind",
     "unframe",
 ]

@@ -94,10 +94,7 @@ def open_trust(root: Root, store_id: bytes, given: str | os.PathLike[str] | None
     """
     where = base(given)
     refuse_overlap(where, root.path)
-    try:
-        home = Root.open(os.path.join(where, store_id.hex()))
-    except FileNotFoundError:
-        raise Refused(MISSING, reason="keys") from None
+    home = open_home(where, store_id)
     try:
         keys = load_keys(home)
         check_binding(home, store_id, root)
@@ -105,6 +102,52 @@ def open_trust(root: Root, store_id: bytes, given: str | os.PathLike[str] | None
     except BaseException:
         home.close()
         raise
+
+
+def open_home(where: str, store_id: bytes) -> Root:
+    """Open the trust home of a store id. Raises :class:`Refused` if it is not there."""
+    try:
+        return Root.open(os.path.join(where, store_id.hex()))
+    except FileNotFoundError:
+        raise Refused(MISSING, reason="keys") from None
+    except InvalidInput:
+        raise InvalidInput(f"the trust home must be a directory: set {VARIABLE}") from None
+
+
+def rebind(root: Root, store_id: bytes, given: str | os.PathLike[str] | None) -> str | None:
+    """Bind a store that was moved or put back to where it is now, and return where it was bound.
+
+    ``None`` for a binding that could not be read. Raises :class:`Refused` if the keys are not here,
+    or if the root still is where it is bound: a copy does not take its place.
+    """
+    where = base(given)
+    refuse_overlap(where, root.path)
+    with open_home(where, store_id) as home:
+        load_keys(home)
+        bound = read_binding(home)
+        if bound is not None and is_at(bound) and (bound.path, bound.inode) != (root.path, root.inode):
+            raise Refused(
+                "the store is still where it is bound: a copy does not take its place", reason="binding"
+            )
+        bind_root(home, store_id, root)
+    return bound.path if bound is not None else None
+
+
+def read_binding(home: Root) -> Binding | None:
+    """The binding in a trust home, or ``None`` if there is none that can be read."""
+    try:
+        return msgspec.json.decode(home.read(BINDING, _LIMIT) or b"", type=Binding)
+    except msgspec.MsgspecError:
+        return None
+
+
+def is_at(bound: Binding) -> bool:
+    """Whether the root is still the directory that a binding names."""
+    try:
+        with Root.open(bound.path) as root:
+            return (root.path, root.inode) == (bound.path, bound.inode)
+    except (FileNotFoundError, StoreError):
+        return False
 
 
 def bind_root(home: Root, store_id: bytes, root: Root) -> None:
@@ -115,13 +158,12 @@ def bind_root(home: Root, store_id: bytes, root: Root) -> None:
 
 def check_binding(home: Root, store_id: bytes, root: Root) -> None:
     """Require that the store id is bound to this very root. Raises :class:`Refused`."""
-    raw = home.read(BINDING, _LIMIT)
-    try:
-        bound = msgspec.json.decode(raw or b"", type=Binding)
-    except msgspec.MsgspecError:
-        raise Refused(MISSING, reason="binding") from None
+    bound = read_binding(home)
+    if bound is None:
+        raise Refused("the binding of this store is damaged: `nsstore move` binds it again", reason="binding")
     if (bound.store_id, bound.path, bound.inode) != (store_id.hex(), root.path, root.inode):
         raise Refused(
-            "this store is bound to another directory: a copy or a moved root is not opened",
+            "this store is bound to another directory, and a copy is not opened: if it was moved or put"
+            " back, `nsstore move` binds it to where it is now",
             reason="binding",
         )

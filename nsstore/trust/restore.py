@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from secrets import token_hex
 
 import msgspec
 
@@ -36,7 +37,8 @@ def restore(
 ) -> Restored:
     """Put back into a store's trust home what a backup has and the trust home lacks.
 
-    An anchor that is there stays as it is, so that an old backup takes nothing back. Everything is
+    An anchor that is there stays as it is, so that an old backup takes nothing back; a damaged
+    binding is kept beside the one that is put in its place. Everything is
     checked before anything is written, and the binding comes last: cut short, the store stays
     closed and the restore can be repeated. Raises :class:`InvalidInput` for a file that is not this
     store's backup, :class:`Refused` for a wrong passphrase or a root that the backup is not bound to.
@@ -48,8 +50,11 @@ def restore(
     refuse_overlap(where, root.path)
     with Root.make(os.path.join(where, store_id.hex())) as home:
         bound = home.read(BINDING, ANCHORS_LIMIT)
-        if bound is not None:
+        if bound is not None and _is_binding(bound):
             _require_bound(bound, store_id, root, "the trust home")
+        elif bound is not None:
+            home.replace(f"{BINDING}.damaged-{token_hex(4)}", bound)
+            bound = None
         added = add_missing(home, keys)
         cells = sum(_add_cells(home, one) for one in stock.anchors)
         if bound is None:
@@ -64,6 +69,14 @@ def _require_bound(raw: bytes, store_id: bytes, root: Root, what: str) -> None:
         raise InvalidInput(f"the binding in {what} is damaged") from None
     if (bound.store_id, bound.path, bound.inode) != (store_id.hex(), root.path, root.inode):
         raise Refused(f"{what} {ELSEWHERE}", reason="binding")
+
+
+def _is_binding(raw: bytes) -> bool:
+    try:
+        msgspec.json.decode(raw, type=Binding)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def _add_cells(home: Root, given: AnchorFile) -> int:

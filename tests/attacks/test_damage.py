@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bench.attacks import (
@@ -29,7 +30,7 @@ from bench.attacks import (
     rewrite,
 )
 from bench.house import KEY, Furnished, House, reads, warm
-from nsstore import IntegrityError
+from nsstore import IntegrityError, OpenStore
 from nsstore.incident import IncidentKind as Kind
 from nsstore.scope import Area
 
@@ -297,3 +298,28 @@ def test_every_byte_of_a_ledger_counts(house: House) -> None:
             assert err.incident_kind == Kind.CHAIN_BROKEN
         path.write_bytes(raw)
         assert session.list() == whole
+
+
+def test_an_older_version_that_is_gone(house: House) -> None:
+    """The newest version is still served, its history is not, and another agent's document is whole."""
+    who = house.owner.who
+    other = msgspec.structs.replace(who, agent="other")
+    with house.world.open() as store:
+        other.bind(store).state.put(KEY, "of another agent")
+        before = warm(store, house)[house.owner]
+        house.file(house.owner.versions[0], "state").unlink()
+
+        def check(one: OpenStore) -> None:
+            state = who.bind(one).state
+            assert state.get(KEY) == before["state.get"]
+            err = refusal(lambda: state.history(KEY), "history")
+            assert isinstance(err, IntegrityError)
+            assert err.incident_kind == Kind.MISSING
+            assert len(other.bind(one).state.history(KEY)) == 1
+
+        def cold() -> None:
+            with house.world.open() as fresh:
+                check(fresh)
+
+        check(store)
+        elsewhere(cold)

@@ -11,7 +11,7 @@ import pytest
 from nsstore.audit import AuditEvent, AuditLog, EventKind
 from nsstore.audit import log as log_module
 from nsstore.root import Root, flusher, system
-from nsstore.trust import Trust, create_trust, open_trust
+from nsstore.trust import create_trust, open_trust
 
 ACME = ("tenant", "acme")
 READ = AuditEvent(event=EventKind.READ, verb="get")
@@ -39,14 +39,11 @@ class Office:
         self.root = Root.make(place / "root")
         self.trust = create_trust(self.root, place / "trust")
         self.folder = place / "root" / "audit" / "tenants" / "acme"
-        self.opened: list[tuple[Root, Trust]] = []
 
     def log(self) -> AuditLog:
-        """The audit as a process that just started has it."""
+        """The audit as a process that just started has it; dropped, it lets go of everything."""
         root = Root.open(self.root.path)
-        trust = open_trust(root, self.trust.store_id, self.place / "trust")
-        self.opened.append((root, trust))
-        return AuditLog(root, trust)
+        return AuditLog(root, open_trust(root, self.trust.store_id, self.place / "trust"))
 
     def month(self, name: str = "2026-11") -> Path:
         """The file of a month."""
@@ -58,15 +55,11 @@ class Office:
 
     def flush(self) -> None:
         """Make everything that was noted durable."""
-        for root, trust in self.opened:
-            flusher.flush(root, trust.home)
+        flusher.flush()
 
     def close(self) -> None:
         """Let go of everything."""
         self.flush()
-        for root, trust in self.opened:
-            trust.close()
-            root.close()
         self.trust.close()
         self.root.close()
 

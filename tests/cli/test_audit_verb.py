@@ -53,7 +53,7 @@ def test_each_tenant_has_its_own(person: Person) -> None:
 def test_verify_finds_a_whole_chain(person: Person) -> None:
     """An untouched chain is whole, in words and in JSON."""
     person.remember("one")
-    assert person.ok("audit", "verify").startswith("whole: 1 events")
+    assert person.ok("audit", "verify").startswith("whole: 1 event,")
     verdict = person.json("audit", "verify")
     assert tuple(verdict) == AuditVerdict.__struct_fields__
     assert verdict["whole"] is True
@@ -73,6 +73,34 @@ def test_verify_finds_a_changed_line(person: Person) -> None:
     assert person("audit", "verify", "--json").exit_code == 1
     file.write_bytes(whole)
     assert person("audit", "verify").exit_code == 0
+
+
+def test_lines_left_out_are_told(person: Person) -> None:
+    """The events are shown without a line that no key proves, and how many are left out is told."""
+    person.remember("one")
+    person.remember("two")
+    assert person("audit").stderr == ""
+    file = month(person)
+    file.write_bytes(file.read_bytes().replace(b'"count":1', b'"count":2', 1))
+    done = person("audit")
+    assert len(done.stdout.splitlines()) == 2
+    assert "1 line left out" in done.stderr
+    assert "audit verify" in done.stderr
+
+
+def test_a_tenant_without_an_audit_is_no_whole_one(person: Person) -> None:
+    """A tenant that nothing was ever done for, such as a mistyped one, does not pass as whole."""
+    person.remember("one")
+    done = person("audit", "verify", "--tenant", "amce")
+    assert (done.exit_code, done.stdout) == (1, "there is no audit of this tenant\n")
+    assert person.json("audit", "verify", "--tenant", "amce")["whole"] is False
+    assert "nothing here" in person("audit", "--tenant", "amce").stderr
+
+
+def test_a_limit_is_one_of_events(person: Person) -> None:
+    """A limit below 1, and one of what is verified whole, are refused."""
+    for args in (("-n", "0"), ("verify", "-n", "2")):
+        assert person("audit", *args).exit_code == 3, args
 
 
 def test_a_lock_file_that_is_gone_hides_nothing(person: Person) -> None:

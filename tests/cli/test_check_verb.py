@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nsstore.errors import WitnessError
 from nsstore.root.opener import KernelOpener
 from tests.cli.conftest import Person
 
@@ -248,6 +249,31 @@ def test_a_store_that_does_not_open_is_an_error(full: Person) -> None:
     (full.place / "away").rename(full.trust)
     full.store.rename(full.place / "moved")
     assert full("check", "--store", str(full.place / "moved")).exit_code == 5
+
+
+def test_an_audit_that_takes_nothing_is_found(full: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no event can be written no verb answers, so the store is not found whole."""
+
+    def refuse(*_: object) -> None:
+        raise WitnessError("no")
+
+    monkeypatch.setattr("nsstore.audit.log.AuditLog.require_ready", refuse)
+    found = full.json("check")
+    assert found["whole"] is False
+    assert {one["kind"] for one in found["findings"]} == {"witness"}
+    assert len(found["findings"]) == 4
+    assert full("check").exit_code == 1
+
+
+def test_what_this_user_cannot_write_is_found(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A root and a trust home that only may be read are named, also while the store is empty."""
+
+    def refuse(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(os, "access", refuse)
+    found = person.json("check")["findings"]
+    assert [(one["path"], one["kind"]) for one in found] == [(".", "read_only"), ("trust home", "read_only")]
 
 
 def test_it_changes_nothing_in_a_whole_store(full: Person) -> None:

@@ -59,7 +59,7 @@ def test_a_claimed_scope_is_never_obeyed(person: Person) -> None:
     )
     done = person("import", file)
     assert done.exit_code == 1
-    assert done.stdout.startswith("7 read: 2 imported, 0 there already, 5 refused\n")
+    assert done.stdout.startswith("8 read: 2 imported, 0 there already, 5 refused, 1 blank\n")
     assert "3\tinvalid\ta line must not carry record_id" in done.stdout
     assert person.json("list")["total"] == 2
     assert person.json("list", NSSTORE_TENANT="globex")["total"] == 0

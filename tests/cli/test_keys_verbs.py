@@ -51,7 +51,7 @@ def test_backup_loss_and_restore(person: Person) -> None:
     assert closed.exit_code == 6
     assert "the trust home does not prove this namespace" in closed.stderr
     assert [one["path"] for one in person.json("check")["findings"]] == ["memory/acme/ada/atlas/tuesday"]
-    assert "0 keys, 0 anchors" in person.ok("keys", "restore", file, *unattended(person))
+    assert "no keys, no anchors" in person.ok("keys", "restore", file, *unattended(person))
 
 
 def test_a_backup_is_new_and_private(person: Person) -> None:
@@ -73,6 +73,47 @@ def test_a_backup_is_new_and_private(person: Person) -> None:
     assert precious.read_text() == "mine"
     assert not (person.place / "nowhere").exists()
     assert person("keys", "backup", str(person.place / "no" / "where"), *unattended(person)).exit_code == 9
+
+
+def test_a_backup_lies_apart(person: Person) -> None:
+    """A backup inside the store or its trust home, also through a link, is refused before it asks."""
+    person.remember("one")
+    (person.place / "link").symlink_to(person.store / "memory")
+    (home,) = person.trust.iterdir()
+    for folder in (person.store, person.store / "memory/acme", person.place / "link", home):
+        done = person("keys", "backup", str(folder / "b"))
+        assert (done.exit_code, "must lie outside" in done.stderr) == (3, True), folder
+        assert not (folder / "b").exists()
+    person.ok("keys", "backup", str(person.place / "store.b"), *unattended(person))
+
+
+def test_a_damaged_binding_is_put_back(person: Person) -> None:
+    """A restore puts the binding back where it is damaged, and keeps the damaged one beside it."""
+    file = str(person.place / "b")
+    person.ok("keys", "backup", file, *unattended(person))
+    (binding,) = person.trust.glob("*/binding.json")
+    whole = binding.read_bytes()
+    binding.write_bytes(b"{")
+    assert person("list").exit_code == 5
+    assert person.json("keys", "restore", file, *unattended(person))["binding"] is True
+    assert binding.read_bytes() == whole
+    assert [one.read_bytes() for one in binding.parent.glob("binding.json.damaged-*")] == [b"{"]
+    assert person("list").exit_code == 0
+
+
+def test_check_names_a_key_that_is_missing(person: Person) -> None:
+    """After a restore of a backup older than a rotation, check names the key that is not here."""
+    person.remember("old")
+    file = str(person.place / "b")
+    person.ok("keys", "backup", file, *unattended(person))
+    key_id = person.json("keys", "rotate")["active"]
+    person.remember("new")
+    (home,) = person.trust.iterdir()
+    (home / "keys.json").unlink()
+    person.ok("keys", "restore", file, *unattended(person))
+    found = [one for one in person.json("check")["findings"] if one["kind"] == "key"]
+    assert [one["path"] for one in found] == ["ledger/memory/acme/ada/atlas/monday.log"]
+    assert f"the key {key_id}" in found[0]["what"]
 
 
 def test_a_wrong_passphrase_is_refused(person: Person) -> None:
@@ -131,7 +172,7 @@ def test_a_passphrase_from_a_descriptor(person: Person) -> None:
 
 
 def test_at_a_terminal_it_asks_twice(person: Person) -> None:
-    """At a terminal the passphrase is asked for and confirmed, never shown, and opens the backup."""
+    """At a terminal a passphrase is asked for twice, never shown, and a short or mistyped one once more."""
     file = person.place / "b"
     code = (
         "import sys; from nsstore.trust import backup; backup.SCRYPT_N = 1024;"
@@ -149,7 +190,9 @@ def test_at_a_terminal_it_asks_twice(person: Person) -> None:
         start_new_session=True,
     )
     os.close(slave)
-    seen = _answer(master, b"assphrase: ", PASS) + _answer(master, b"onfirmation: ", PASS)
+    seen = _answer(master, b"at least 8 characters): ", "short") + _answer(master, b"characters): ", PASS)
+    seen += _answer(master, b"again: ", "mistyped") + _answer(master, b"characters): ", PASS)
+    seen += _answer(master, b"again: ", PASS)
     assert running.wait(30) == 0
     assert running.stdout is not None
     running.stdout.close()

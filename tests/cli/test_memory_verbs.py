@@ -128,3 +128,18 @@ def test_advice_stands_beside_the_answer(person: Person) -> None:
 def test_the_privacies_are_the_librarys() -> None:
     """The words of --privacy are the enum's, in their order."""
     assert tuple(Privacy) == PRIVACIES
+
+
+def test_too_many_tags_are_told_in_words(person: Person) -> None:
+    """More than 32 tags are refused in words that fit a command line."""
+    done = person("remember", "x", *(word for number in range(33) for word in ("--tag", f"t{number:02}")))
+    assert (done.exit_code, done.stderr) == (
+        3,
+        "nsstore: invalid: tags must be 1 to 32 in number, or left out\n",
+    )
+
+
+def test_the_help_says_how_words_are_spelled(person: Person) -> None:
+    """--help of a writer says what a kind and a retention class are made of; --help names the trust home."""
+    assert " ".join(person.ok("remember", "--help").split()).count("a letter first") == 2
+    assert "NSSTORE_TRUST_HOME" in person.ok("--help")

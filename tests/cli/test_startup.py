@@ -1,5 +1,6 @@
 """The program is there at once: what it does not need yet it does not import."""
 
+import os
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 HEAVY = ("msgspec", "tantivy", "rich", "cryptography", "uuid_utils", "nsstore.session", "nsstore.store")
 
 
-def imported(*args: str) -> set[str]:
+def imported(*args: str, **env: str) -> set[str]:
     """The heavy modules that a run of the program imports."""
     code = (
         "import sys\n"
@@ -18,7 +19,8 @@ def imported(*args: str) -> set[str]:
         "except SystemExit:\n    pass\n"
         f"print('imported', *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    given = {**os.environ, **env}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given)
     return set(done.stderr.splitlines()[-1].split()[1:])
 
 
@@ -37,7 +39,7 @@ def test_a_usage_error_needs_no_library() -> None:
 
 def test_json_needs_no_rich(tmp_path: object) -> None:
     """A command with --json imports what it needs and no rich."""
-    found = imported("init", f"{tmp_path}/store", "--json")
+    found = imported("init", f"{tmp_path}/store", "--json", NSSTORE_TRUST_HOME=f"{tmp_path}/trust")
     assert "nsstore.store" in found
     assert "rich" not in found
 

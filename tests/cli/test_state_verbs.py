@@ -21,6 +21,7 @@ def test_compare_and_set(person: Person) -> None:
     first = person.ok("state", "put", "plan", "one", "--if-absent").strip()
     late = person("state", "put", "plan", "two", "--if-absent", "--json")
     assert late.exit_code == 5
+    assert "there is a document under this key already" in late.stdout
     second = person.ok("state", "put", "plan", "two", "--expect", first).strip()
     assert person("state", "put", "plan", "three", "--expect", first).exit_code == 5
     assert person("state", "put", "plan", "three", "--expect", second, "--if-absent").exit_code == 3

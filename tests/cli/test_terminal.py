@@ -71,6 +71,25 @@ def test_tables_fit(full: Person, args: tuple[str, ...]) -> None:
     assert "\x1b[31m" not in shown
 
 
+def test_a_text_keeps_its_lines(full: Person) -> None:
+    """A text is shown line by line with its own spaces, however it is asked for; times have their zone."""
+    text = "def f():\n    return 1\n\n" + "word " * 30 + "\nend"
+    record_id = full.remember(text)
+    full.ok("state", "put", "plan", text)
+    for args in (("get", record_id), ("get", record_id, "--text"), ("state", "get", "plan", "--text")):
+        assert text in at_terminal(full, *args), args
+    assert re.search(r"\d\d:\d\dZ ", at_terminal(full, "list"))
+
+
+def test_notes_fit_the_terminal(full: Person) -> None:
+    """What is told on standard error is broken between words; an empty answer says that it is one."""
+    shown = at_terminal(full, "search", "release", err=True)
+    assert len(shown.splitlines()) > 1
+    assert all(len(line) <= COLUMNS for line in shown.splitlines())
+    for args in (("list",), ("state", "list")):
+        assert "nothing here" in full(*args, NSSTORE_PROJECT="other").stderr
+
+
 def test_hits_are_laid_out(full: Person) -> None:
     """A search shows title, text, id, time, score and matched words of each hit."""
     shown = ESCAPE.sub("", at_terminal(full, "search", "release", "train"))

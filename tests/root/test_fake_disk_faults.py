@@ -16,7 +16,7 @@ import pytest
 from pyfakefs.fake_filesystem_unittest import Patcher
 
 from nsstore.errors import EscapeError, StoreError
-from nsstore.root import WRITE, Dir, Root, WalkOpener, system
+from nsstore.root import WRITE, Dir, Root, WalkOpener, opener, system
 
 FAULTS = [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT]
 # Not chmod: the fake disk's own open calls it on a file it has made.
@@ -85,10 +85,16 @@ def ext4(_: int) -> int:
     return 0xEF53
 
 
+def private(_: int) -> int:
+    """The mode of a file that is made: the fake disk gives it to one that is only opened as well."""
+    return 0o600
+
+
 @pytest.fixture(autouse=True)
 def _served(monkeypatch: pytest.MonkeyPatch) -> None:
     """System calls that go past the fake disk are made of calls that do not."""
     monkeypatch.setattr(system, "filesystem_type", ext4)
+    monkeypatch.setattr(opener, "mode_for", private)
     monkeypatch.setattr(system, "pread", pread)
     monkeypatch.setattr(system, "pwrite", pwrite)
 

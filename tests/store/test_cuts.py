@@ -1,5 +1,6 @@
 """A writer is killed at each of its system calls; what another process finds afterwards."""
 
+from pathlib import Path
 from unittest.mock import Mock, patch
 
 import msgspec
@@ -54,8 +55,10 @@ def cut_everywhere(world: World, operation: Operation, *, drafts: bool = False) 
 
 @pytest.mark.usefixtures("unflushed")
 @pytest.mark.parametrize("operation", OPERATIONS, ids=NAMES)
-def test_killed_at_each_step(world: World, operation: Operation) -> None:
+def test_killed_at_each_step(place: Path, operation: Operation) -> None:
     """Whatever the step, what was acknowledged is there, and the rest is there whole or not at all."""
+    world = World(place=place)
+    world.make().close()
     assert cut_everywhere(world, operation) >= operation.least
 
 

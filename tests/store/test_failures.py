@@ -123,11 +123,10 @@ def require_honest(world: World, who: Who, operation: Operation, err: BaseExcept
         assert written == [], f"{err!r} and yet it is there"
 
 
-SHORT = ("again", "batch")
 LASTING = ("full from here on", "dead from here on", "interrupt")
 CELLS = [
     pytest.param(one, mode, id=f"{one.name}, {mode}", marks=pytest.mark.long)
-    if mode in LASTING and one.name not in SHORT
+    if mode in LASTING and one.name != "again"
     else pytest.param(one, mode, id=f"{one.name}, {mode}")
     for one in OPERATIONS
     for mode in HOOKS

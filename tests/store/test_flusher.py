@@ -57,10 +57,10 @@ def test_closing_waits_for_a_flush_under_way(world: World) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_failed_flush_is_told_to_its_own_store_once(
+def test_a_failed_flush_is_told_to_its_own_scope_once(
     world: World, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The next write of that store fails, the one after it goes on, and no other store hears of it."""
+    """The next write of that scope fails, the one after it goes on, and nobody else hears of it."""
     failed = threading.Event()
 
     def fail() -> None:
@@ -69,11 +69,15 @@ def test_a_failed_flush_is_told_to_its_own_store_once(
 
     with world.open() as store, World(place=tmp_path_factory.mktemp("other")).make() as other:
         session, neighbour = Who().bind(store), Who().bind(other)
+        stranger = Who(tenant="evil").bind(store)
+        stranger.remember("of another tenant")
+        flusher.flush(store.root, store.trust.home)
         with hooked(in_flusher(fail)):
             session.remember("something")
             assert failed.wait(20)
             flusher.flush(other.root)  # waits for the thread
         neighbour.remember("not concerned")
+        stranger.remember("not concerned either")
         with pytest.raises(SystemFailure):
             session.remember("told")
         session.remember("goes on")
