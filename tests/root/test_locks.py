@@ -268,9 +268,9 @@ def test_a_killed_holder_leaves_it_free(root: Root, take: Take) -> None:
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        take(root)
-        os.write(write, b"x")
-        time.sleep(20)
+        with take(root):
+            os.write(write, b"x")
+            time.sleep(20)
         os._exit(0)
     os.read(read, 1)
     assert not is_free(root)

@@ -213,11 +213,11 @@ def run_forked(act: Callable[[], None]) -> None:
 
 
 def test_missing_keys_are_told_in_the_words_of_the_format(tmp_path: Path, root: Root) -> None:
-    """Where the trust home, its keys or its binding are missing, the store is refused in these very words."""
+    """Where the trust home or its keys are missing, the store is refused in these very words."""
     trust = create_trust(root, tmp_path / "trust")
     store_id, home = trust.store_id, Path(trust.home.path)
     trust.close()
-    for missing, reason in (("binding.json", "binding"), ("keys.json", "keys"), ("", "keys")):
+    for missing, reason in (("keys.json", "keys"), ("", "keys")):
         kept = (home / missing).read_bytes() if missing else b""
         if missing:
             (home / missing).unlink()
