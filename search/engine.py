@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -58,11 +59,16 @@ class _Followed:
     def __init__(self) -> None:
         self.view = View()
         self.position = 0
+        self.last: str | None = None
         self.gone: set[str] = set()
         self.lock = threading.Lock()
 
     def bytes_used(self) -> int:
         return self.view.bytes_used()
+
+    def is_along(self, order: Sequence[str]) -> bool:
+        """Whether what was taken in is how the ledger begins: a reader may have foreseen other lines."""
+        return not self.position or order[self.position - 1 : self.position] == [self.last]
 
 
 class Searcher:
@@ -72,14 +78,13 @@ class Searcher:
         self.store = store
         self._views: ViewCache[_Followed] = ViewCache(VIEW_BYTES)
         self._pid = os.getpid()
-        self._told = False
 
-    def search(self, envelope: ScopeEnvelope, text: str, *, k: int) -> Answer:
+    def search(self, envelope: ScopeEnvelope, text: str, *, k: int, told: bool) -> Answer:
         """The ``k`` best current records of the envelope's own scope, and the best stale ones apart.
 
         A record the envelope may not read is in no view that is ranked for it: it changes no score,
-        order or count. Raises :class:`InvalidInput`, :class:`IntegrityError`, :class:`WitnessError`
-        (redline, "Query-time ACL").
+        order or count. ``told`` spares notices that this session had. Raises :class:`InvalidInput`,
+        :class:`IntegrityError`, :class:`WitnessError` (redline, "Query-time ACL").
         """
         if type(k) is not int or not 1 <= k <= MAX_HITS:
             raise InvalidInput(f"k must be an integer from 1 to {MAX_HITS}")
@@ -103,17 +108,11 @@ class Searcher:
                 count=len(found),
             ),
         )
-        return Answer(hits=hits, stale=stale, notices=self._notices(), advisory=ADVISORY)
+        return Answer(hits=hits, stale=stale, notices=() if told else (NOT_PROVEN,), advisory=ADVISORY)
 
     @staticmethod
     def _wants_stale(envelope: ScopeEnvelope) -> bool:
         return len(envelope.allowed_branches) > 1 or len(envelope.allowed_baselines) > 1
-
-    def _notices(self) -> tuple[str, ...]:
-        if self._told:
-            return ()
-        self._told = True
-        return (NOT_PROVEN,)
 
     def _hits(
         self, sight: Sight, ns: Namespace, words: tuple[str, ...], k: int, part: Part
@@ -152,7 +151,7 @@ class Searcher:
         readable = frozenset(one for one in sight.classes() if self._belongs(sight, one, part))
         key = (ns, readable)
         followed = self._views.get(key)
-        if followed is None:
+        if followed is None or not followed.is_along(sight.ledger.order):
             followed = _Followed()
         with followed.lock:
             self._catch_up(followed, sight, readable)
@@ -173,6 +172,7 @@ class Searcher:
                 found, _ = sight.read(record_id)
                 _take_in(followed, found)
             followed.position += 1
+            followed.last = record_id
 
 
 def _take_in(followed: _Followed, found: Record) -> None:

@@ -45,6 +45,7 @@ class Session:
         self._store = store
         self._searcher = searcher
         self._ns = memory_namespace(envelope.scope)
+        self._told = False
 
     @property
     def state(self) -> StateDocuments:
@@ -131,7 +132,8 @@ class Session:
 
         Any text is plain words. Raises :class:`InvalidInput`, :class:`IntegrityError`.
         """
-        return self._searcher.search(self.envelope, text, k=k)
+        told, self._told = self._told, True
+        return self._searcher.search(self.envelope, text, k=k, told=told)
 
     def history(self, record_id: str) -> tuple[Found, ...]:
         """Every readable version that led to or from a record through ``supersedes``, newest first.

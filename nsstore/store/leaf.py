@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from nsstore.errors import EscapeError
+from nsstore.errors import EscapeError, SystemFailure
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger, Line
 from nsstore.policy import ReadClass
@@ -20,6 +21,10 @@ from nsstore.trust import Cell, NoValidSlot
 if TYPE_CHECKING:
     from nsstore.store.entry import Entry
     from nsstore.store.store import Store
+
+
+# What an unlisted file answers that somebody made unreadable, or leased, so that reading would stop.
+NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ETXTBSY})
 
 
 class Leaf:
@@ -38,7 +43,7 @@ class Leaf:
         self.clock_told = False
         self.entry: Entry | None = None
         self._classes: set[ReadClass] = set()
-        self._classified = 0
+        self._classified: list[str] = []
 
     def read(self) -> Ledger:
         """The ledger that anchor, disk and chain agree on now; an unwritten namespace has an empty one.
@@ -118,9 +123,12 @@ class Leaf:
     def classes(self, ledger: Ledger, tag: Callable[[str], Tag]) -> frozenset[ReadClass]:
         """The readability classes that exist in this namespace; members are classified once."""
         with self.lock:
-            fresh = ledger.order[self._classified :]
-            self._classes.update(tag(record_id).readable for record_id in fresh)
-            self._classified += len(fresh)
+            done = len(self._classified)
+            if ledger.order[done - 1 : done] != self._classified[-1:]:
+                self._classes, self._classified, done = set(), [], 0  # a reader foresaw other lines
+            for record_id in ledger.order[done:]:
+                self._classes.add(tag(record_id).readable)
+                self._classified.append(record_id)
             return frozenset(self._classes)
 
     def follow(self, file: File | None, cell: Cell | None) -> Ledger | None:
@@ -162,6 +170,10 @@ class Leaf:
             raw = fetch(self.store.root, self.place, name, MAX_FILE)
         except EscapeError:
             raise Unproven(IncidentKind.LINKED) from None
+        except SystemFailure as err:
+            if err.errno in NOT_OURS:
+                raise Unproven(IncidentKind.LINKED) from None
+            raise
         if raw is None:
             raise Unproven(IncidentKind.MISSING)
         return prove(self.store.trust.keys, self.place.chain, self.place.ns, name, raw).header

@@ -31,7 +31,8 @@ def read_member(leaf: Leaf, ledger: Ledger, record_id: str) -> Record:
     except Unproven as why:
         kind = IncidentKind.ALTERED if why.kind is IncidentKind.FORGED else why.kind
         raise _damaged(leaf, kind, record_id) from None
-    if found.header.seal != ledger.members[record_id].seal:
+    member = ledger.members.get(record_id)
+    if member is None or found.header.seal != member.seal:
         raise _damaged(leaf, IncidentKind.REPLAYED, record_id)
     leaf.tags.setdefault(record_id, tag_of(found.header))
     return found

@@ -70,6 +70,8 @@ class Store:
         """The one state this process has of a namespace; the least recently used ones are let go."""
         if self._pid != os.getpid():
             self._start_afresh()
+        if self.root.fd < 0:
+            raise InvalidInput("this store is closed: open it again")
         with self._lock:
             leaf = self._leaves.get(ns)
             if leaf is None:

@@ -15,6 +15,7 @@ from nsstore.scope import Namespace
 from nsstore.trust import Anchor, BadLine, Chain, NoValidSlot, Trust
 
 MAX_LEDGER: Final = 1024 * 1024 * 1024
+CHUNK: Final = 1024 * 1024
 SETTLED_NS: Final = 10_000_000
 
 
@@ -117,6 +118,17 @@ def look(root: Root, trust: Trust, place: Place, known: Ledger | None = None) ->
     )
 
 
+def read_lines(file: File, size: int) -> bytes:
+    """The bytes of a file of lines; what is longer than any line can be is not read to its end."""
+    raw = bytearray()
+    while len(raw) < size:
+        more = file.read_at(len(raw), min(CHUNK, size - len(raw)))
+        raw += more
+        if b"\n" not in more:
+            break
+    return bytes(raw)
+
+
 def read_ledger(
     root: Root, trust: Trust, place: Place, known: Ledger | None
 ) -> tuple[Ledger, Stamp | None, bool, int]:
@@ -130,7 +142,7 @@ def read_ledger(
     with file:
         stamp = Stamp.of(file)
         ledger = known if known is not None and known.size <= stamp.size else Ledger(place.chain)
-        raw = file.read_at(0, min(stamp.size, MAX_LEDGER))
+        raw = read_lines(file, min(stamp.size, MAX_LEDGER))
     if not ledger.is_spelled(raw[: ledger.size]):
         ledger = Ledger(place.chain)
     try:

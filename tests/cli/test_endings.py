@@ -191,12 +191,19 @@ def test_an_interrupt_ends_with_130(person: Person) -> None:
     assert b"Traceback" not in err
 
 
+def _leads_to(link: Path, path: str) -> bool:
+    """Whether a descriptor is this directory; one that was closed since it was listed is not."""
+    try:
+        return str(link.readlink()) == path
+    except FileNotFoundError:
+        return False
+
+
 def _wait_for_open(pid: int, path: str) -> None:
     """Wait until a process holds a directory open: then it is past its start, and waits for its text."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
-        links = [Path(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
-        if any(str(link.readlink()) == path for link in links if link.is_symlink()):
+        if any(_leads_to(Path(f"/proc/{pid}/fd/{name}"), path) for name in os.listdir(f"/proc/{pid}/fd")):
             time.sleep(0.1)
             return
         time.sleep(0.01)
