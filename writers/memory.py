@@ -11,7 +11,7 @@ from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, Witnes
 from nsstore.ledger import Ledger
 from nsstore.policy import Reason, decide_write
 from nsstore.scope import Area, Namespace, ScopeEnvelope, envelope_fields, memory_namespace
-from nsstore.store import MAX_BATCH, Draft, Leaf, Store, publish, read_member
+from nsstore.store import MAX_BATCH, Draft, Leaf, Sight, Store, publish
 from nsstore.writers.note import Note, Receipt, draft, repeats
 
 
@@ -99,8 +99,9 @@ class Writing:
             if not seen.isdisjoint(one.same_key):
                 raise InvalidInput("idempotency_key must not be used twice in one batch")
             seen.update(one.same_key)
-            if not one.same_key or not self._repeats(ledger, index, one):
-                self._decide(ledger, one)
+            self._decide(ledger, one)
+            if one.same_key:
+                self._repeats(ledger, index, one)
         if not self.repeated:
             return self.drafts
         return [one for index, one in enumerate(self.drafts) if index not in self.repeated]
@@ -121,20 +122,26 @@ class Writing:
         """Refuse to write into a namespace that lost a record."""
         self.leaf.require_whole()
 
-    def _repeats(self, ledger: Ledger, index: int, one: Draft) -> bool:
-        known = next((ledger.idempotent[key] for key in one.same_key if key in ledger.idempotent), None)
-        if known is None:
-            return False
-        found = read_member(self.leaf, ledger, known)
-        if not repeats(one, found):
-            raise InvalidInput("idempotency_key was used before for something else: take a new one")
-        self.repeated[index] = found
-        return True
+    def _repeats(self, ledger: Ledger, index: int, one: Draft) -> None:
+        """Find the record that an earlier call wrote under the same key, for whoever may read it."""
+        sight = Sight(self.leaf, self.envelope, ledger)
+        for known in (record_id for key in one.same_key for record_id in ledger.idempotent.get(key, ())):
+            if not sight.decision(known).allowed:
+                continue  # who may not read it is not to learn that the key was used, nor for what
+            found, decision = sight.read(known)
+            if not decision.allowed:
+                continue
+            if not repeats(one, found):
+                raise InvalidInput("idempotency_key was used before for something else: take a new one")
+            self.repeated[index] = found
+            return
 
     def _decide(self, ledger: Ledger, one: Draft) -> None:
         ids, decision = one.tag.supersedes, one.decision
         if decision is None:
-            superseded = [read_member(self.leaf, ledger, old).header for old in ids if old in ledger.members]
+            sight = Sight(self.leaf, self.envelope, ledger)
+            readable = [old for old in ids if sight.decision(old).allowed]
+            superseded = [sight.read(old)[0].header for old in readable]
             decision = decide_write(self.envelope, one.form.header, superseded)
         if not decision.allowed:
             self._deny(decision.reason, ids)

@@ -20,7 +20,7 @@ class Ledger:
         self.members: dict[str, Written] = {}
         self.order: list[str] = []
         self.void: set[str] = set()
-        self.idempotent: dict[str, str] = {}
+        self.idempotent: dict[str, tuple[str, ...]] = {}
         self.size = 0
         self.seq = -1
         self.head = bytes(32)
@@ -55,7 +55,7 @@ class Ledger:
         self.members[record] = event
         self.order.append(record)
         if event.idem is not None:
-            self.idempotent[event.idem] = record
+            self.idempotent[event.idem] = (*self.idempotent.get(event.idem, ()), record)
 
     def _bar(self, event: Void) -> None:
         records = set(event.records)

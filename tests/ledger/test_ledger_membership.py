@@ -83,7 +83,7 @@ def test_what_a_ledger_knows(ledger: Ledger) -> None:
     """Members and their order, void ids, idempotency digests, size and head come from the lines."""
     assert list(ledger.members) == ledger.order == RECORDS[:2]
     assert ledger.void == {RECORDS[2]}
-    assert ledger.idempotent == {"1d" * 32: RECORDS[1]}
+    assert ledger.idempotent == {"1d" * 32: (RECORDS[1],)}
     assert ledger.seq == 3
     assert ledger.head == ledger.macs[-1]
 
