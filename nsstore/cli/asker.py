@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -34,9 +34,10 @@ SOURCE_TOOL: Final = "nsstore-cli"
 class Asker:
     """The scope a person gave, and the way to a session of it."""
 
-    def __init__(self, store: str | None, given: dict[str, str]) -> None:
+    def __init__(self, store: str | None, given: dict[str, str], lists: dict[str, tuple[str, ...]]) -> None:
         self._store = store
         self._given = given
+        self._lists = lists
 
     @contextmanager
     def open(self) -> Generator[OpenStore]:
@@ -69,6 +70,10 @@ class Asker:
             agent_id=self._given["agent"],
             tool_context=self._id("tool_context"),
             task_id=self._id("task"),
+            allowed_branches=self._allowed("branch"),
+            allowed_baselines=self._allowed("baseline"),
+            role=self._id("role"),
+            commit=self._id("commit"),
             clearance=self._given["clearance"],
             purpose=self._given["purpose"],
             source_tool=SOURCE_TOOL,
@@ -101,9 +106,18 @@ class Asker:
         return self._given.get(name, UNSET)
 
     def _id_or_na(self, name: str) -> str | NotApplicable:
-        from nsstore.scope import NA
+        return _or_na(self._given[name])
 
-        return NA if self._given[name] == NOT_APPLICABLE else self._given[name]
+    def _allowed(self, name: str) -> tuple[str | NotApplicable, ...]:
+        """The current one, and what is allowed beside it."""
+        beside = self._lists.get(f"allowed_{name}", ())
+        return tuple(_or_na(one) for one in dict.fromkeys((self._given[name], *beside)))
+
+
+def _or_na(value: str) -> str | NotApplicable:
+    from nsstore.scope import NA
+
+    return NA if value == NOT_APPLICABLE else value
 
 
 def scoped(command: Callable[..., None]) -> Callable[..., None]:
@@ -118,21 +132,23 @@ def of_tenant(command: Callable[..., None]) -> Callable[..., None]:
 
 def _asking(command: Callable[..., None], dimensions: tuple[Dimension, ...]) -> Callable[..., None]:
     @functools.wraps(command)
-    def run(**given: str | None) -> None:
+    def run(*, store: str | None, **given: Any) -> None:  # noqa: ANN401 - whatever flags the command has
         ctx = click.get_current_context()
-        taken = {one.name: _taken(ctx, one, given.pop(one.name)) for one in dimensions}
-        asker = Asker(given.pop("store"), {name: value for name, value in taken.items() if value is not None})
+        lists = {one.name: _listed(ctx, one, given.pop(one.name)) for one in dimensions if one.plural}
+        taken = {one.name: _taken(ctx, one, given.pop(one.name)) for one in dimensions if not one.plural}
+        asker = Asker(store, {name: value for name, value in taken.items() if value is not None}, lists)
         command(asker, **given)
 
     decorated: Callable[..., None] = json_option(store_option(run))
     for one in reversed(dimensions):
         kind = click.Choice(one.choices) if one.choices else click.STRING
-        metavar = None if one.choices else "ID"
+        metavar = None if one.choices else one.metavar
         decorated = click.option(
             one.flag,
             one.name,
             type=kind,
             metavar=metavar,
+            multiple=one.plural is not None,
             envvar=one.variable,
             show_envvar=True,
             help=one.help,
@@ -144,11 +160,30 @@ def _taken(ctx: click.Context, one: Dimension, value: str | None) -> str | None:
     """What holds for a dimension: its flag, else its variable, unless the flag of its pair is given."""
     if _by_flag(ctx, one.name):
         return value
-    if os.environ.get(one.variable) == "":
-        raise InvalidInput(f"{one.variable} is set but empty: unset it, or say what it is")
+    _refuse_empty(one)
     if one.other is not None and _by_flag(ctx, one.other):
         return None
     return one.default if value is None else value
+
+
+def _listed(ctx: click.Context, one: Dimension, values: tuple[str, ...]) -> tuple[str, ...]:
+    """What holds for a dimension that may be given more than once: its flags, else its variable's list."""
+    if _by_flag(ctx, one.name) or one.variable not in os.environ:
+        return values
+    _refuse_empty(one)
+    import msgspec
+
+    try:
+        return msgspec.json.decode(os.environ[one.variable], type=tuple[str, ...])
+    except (msgspec.MsgspecError, RecursionError):
+        raise InvalidInput(
+            f"""{one.variable} must be a JSON list of texts, as '["main", "feature/x"]'"""
+        ) from None
+
+
+def _refuse_empty(one: Dimension) -> None:
+    if os.environ.get(one.variable) == "":
+        raise InvalidInput(f"{one.variable} is set but empty: unset it, or say what it is")
 
 
 def _by_flag(ctx: click.Context, name: str) -> bool:

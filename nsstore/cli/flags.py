@@ -18,7 +18,8 @@ NOT_APPLICABLE: Final = "-"
 class Dimension(NamedTuple):
     """A flag of the scope: ``other`` may stand in its place, ``default`` is what it is if not given.
 
-    ``may_lack`` is for what may be not applicable, which is said with ``-``.
+    ``may_lack`` is for what may be not applicable, which is said with ``-``. What has a ``plural`` may be
+    given more than once; its variable holds them all as a JSON list, since an id may hold any separator.
     """
 
     name: str
@@ -28,6 +29,8 @@ class Dimension(NamedTuple):
     may_lack: bool = False
     optional: bool = False
     choices: tuple[str, ...] = ()
+    plural: str | None = None
+    metavar: str = "ID"
 
     @property
     def flag(self) -> str:
@@ -35,7 +38,7 @@ class Dimension(NamedTuple):
 
     @property
     def variable(self) -> str:
-        return f"NSSTORE_{self.name.upper()}"
+        return f"NSSTORE_{(self.plural or self.name).upper()}"
 
     @property
     def spelled(self) -> str:
@@ -58,6 +61,19 @@ DIMENSIONS: Final = (
     Dimension(
         "clearance", "The highest sensitivity to read or write; internal if not given.",
         default="internal", choices=SENSITIVITIES,
+    ),
+    Dimension(
+        "allowed_branch", "A branch beside the current one, or -, whose records may be read, as stale.",
+        plural="allowed_branches", optional=True, may_lack=True,
+    ),
+    Dimension(
+        "allowed_baseline", "A baseline beside the current one, or -, whose records may be read, as stale.",
+        plural="allowed_baselines", optional=True, may_lack=True,
+    ),
+    Dimension("role", "The role of who asks, where there is one.", optional=True, metavar="WORD"),
+    Dimension(
+        "commit", "The commit that is worked on: the whole id, 40 or 64 hex digits.",
+        optional=True, metavar="HEX",
     ),
     Dimension("purpose", "What the answer is for; recall if not given.", default="recall", choices=PURPOSES),
 )  # fmt: skip

@@ -6,7 +6,6 @@ What a writer that died left behind is repaired on the way, as the next writer w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,6 +13,7 @@ import msgspec
 
 from nsstore import layout
 from nsstore.audit import AuditVerdict, verify
+from nsstore.cli.named_keys import keys_named
 from nsstore.cli.namespaces import Known, survey_names
 from nsstore.cli.printing import one_line
 from nsstore.errors import IntegrityError, StoreError, WitnessError
@@ -21,10 +21,8 @@ from nsstore.root.named import may_write
 from nsstore.scope import Namespace
 from nsstore.store import Leaf, Store, read_member
 from nsstore.store.entry import recover
-from nsstore.store.survey import MAX_LEDGER
 from nsstore.trust.stock import anchor_files
 
-NAMED_KEY: Final = re.compile(rb',"mac":"1:([0-9a-f]{8}):[0-9a-f]{64}"}\n')
 NO_KEY: Final = "it names the key {}, which is not here: `nsstore keys restore` from a later backup"
 READ_ONLY: Final = "this user cannot write here, so no verb answers: none goes unwitnessed"
 CLOSED: Final = "it takes no event from this user now, so no verb of this tenant answers"
@@ -108,15 +106,7 @@ class Inspection:
 
     def _missing_keys(self, path: str) -> None:
         """Tell of a key that a closed ledger names and the trust home lacks: what it sealed looks altered."""
-        try:
-            file = self._store.root.open_file(path)
-        except StoreError:
-            return  # a link in its place, which is a finding already
-        if file is None:
-            return
-        with file:
-            raw = file.read_at(0, min(file.size, MAX_LEDGER))
-        named = {key_id.decode() for key_id in NAMED_KEY.findall(raw)}
+        named = keys_named(self._store.root, path)
         for key_id in sorted(named - self._store.trust.keys.masters.keys()):
             self.findings.append(Finding(path=path, kind="key", what=NO_KEY.format(key_id)))
 

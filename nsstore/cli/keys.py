@@ -71,9 +71,11 @@ def restore(
 ) -> None:
     """Put back from a backup what the trust home lacks.
 
-    What is there stays as it is, so an old backup takes nothing back.
+    What is there stays as it is, so an old backup takes nothing back. Keys that ledgers name and that
+    are still missing are told by their ids.
     A namespace that was begun after the backup stays closed: nothing proves it.
     """
+    from nsstore.cli.named_keys import all_keys_named
     from nsstore.root import Root
     from nsstore.root.named import NamedFile
     from nsstore.store.store import NO_STORE, read_claim
@@ -90,13 +92,19 @@ def restore(
             raw = opened.read_all(MAX_FILE)
         passphrase = _passphrase(passphrase_file, unattended=unattended, confirm=False)
         done = put_back(raw, passphrase, root=root, store_id=store_id)
+        missing = sorted(all_keys_named(root).difference(done.held))
     if as_json:
-        printing.emit(done)
+        printing.emit(
+            {"keys": done.keys, "anchors": done.anchors, "binding": done.binding, "missing_keys": missing}
+        )
     else:
         printing.say(
             f"put back: {printing.count(done.keys, 'key')}, {printing.count(done.anchors, 'anchor')}"
             f"{', the binding' if done.binding else ''}"
         )
+        if missing:
+            number = printing.count(len(missing), "key")
+            printing.note(f"{number} that ledgers name, still missing: {', '.join(missing)}. A later backup?")
         printing.note("`nsstore check` says what the backup does not prove")
 
 

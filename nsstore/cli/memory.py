@@ -15,7 +15,7 @@ from nsstore.cli.flags import (
     text_of,
     text_option,
 )
-from nsstore.cli.records import hits, rows, show
+from nsstore.cli.records import hits, rows, show, stale_hits
 
 PRIVACIES = ("project_only", "linked_projects", "team")
 
@@ -84,19 +84,26 @@ def remember(
 )
 @scoped
 def search(asker: Asker, *, words: tuple[str, ...], k: int, as_json: bool) -> None:
-    """Find the best records of this scope for some words."""
+    """Find the best records of this scope for some words.
+
+    What is of an allowed other branch or baseline stands apart, as stale.
+    """
     with asker.session() as session:
         answer = session.search(" ".join(words), k=k)
     if as_json:
         printing.emit(answer)
         return
     hits(answer.hits)
+    if answer.stale:
+        stale_hits(answer.stale)
     for notice in answer.notices:
         printing.note(notice)
-    if answer.hits:
+    if not answer.hits:
+        printing.note(
+            "nothing current found in this scope" if answer.stale else "nothing found in this scope"
+        )
+    if answer.hits or answer.stale:
         printing.note(answer.advisory)
-    else:
-        printing.note("nothing found in this scope")
 
 
 @click.command()

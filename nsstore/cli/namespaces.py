@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from nsstore import layout
-from nsstore.errors import EscapeError, InvalidInput
-from nsstore.root import Dir, Root
+from nsstore.errors import InvalidInput, StoreError
+from nsstore.root import Root
 from nsstore.scope import Area, Namespace
 
 LEVELS: Final[dict[Area, tuple[str, ...]]] = {
@@ -37,22 +37,22 @@ class Known(msgspec.Struct, kw_only=True):
 
 
 def survey_names(root: Root) -> Known:
-    """Read the names of a root. A link or a foreign directory on the way is a stray name."""
+    """Read the names of a root. One that is no id's, or does not open, is a stray, and hides no other."""
     namespaces: set[Namespace] = set()
     strays: set[tuple[str, str]] = set()
     for area, levels in LEVELS.items():
-        shown = set(_leaves(root, area, len(levels), strays)) | set(_ledgers(root, area, len(levels), strays))
+        shown = {*_leaves(root, area, levels, strays), *_ledgers(root, area, levels, strays)}
         for components in sorted(shown):
             try:
                 ns = _named(root, area, components)
-            except InvalidInput:
-                strays.add((f"{area}/{'/'.join(components)}", NO_NAME))
+            except StoreError as err:
+                strays.add((f"ledger/{area}/{'/'.join(components)}.log", str(err)))
                 continue
             if ns is None:
                 strays.add((f"ledger/{area}/{'/'.join(components)}.log", UNNAMED))
             else:
                 namespaces.add(ns)
-    audits = {components[0] for components in _leaves(root, "audit/tenants", 1, strays)}
+    audits = {components[0] for components in _leaves(root, "audit/tenants", ("tenant",), strays)}
     return Known(
         namespaces=tuple(sorted(namespaces, key=lambda ns: (ns.area, ns.dimensions))),
         audits=frozenset(audits),
@@ -60,46 +60,57 @@ def survey_names(root: Root) -> Known:
     )
 
 
-def _leaves(root: Root, top: str, depth: int, strays: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
-    """The paths of directories ``depth`` below ``top``, as components."""
-    folder = root.dir(top)
-    if folder is not None:
-        yield from _below(folder, top, depth, strays)
+def _leaves(
+    root: Root, path: str, levels: tuple[str, ...], strays: set[tuple[str, str]]
+) -> Iterator[tuple[str, ...]]:
+    """The directories of these levels below ``path``, as components; a name that is no id's is a stray."""
+    try:
+        folder = root.dir(path)
+        if folder is None:
+            return
+        with folder:
+            folders, names = folder.folders(), folder.names()
+    except StoreError as err:
+        strays.add((path, str(err)))
+        return
+    strays.update((f"{path}/{name}", NOT_A_FOLDER) for name in set(names) - set(folders))
+    for name in folders:
+        try:
+            layout.decode(levels[0], name)
+        except InvalidInput:
+            strays.add((f"{path}/{name}", NO_NAME))
+            continue
+        if len(levels) == 1:
+            yield (name,)
+            continue
+        for rest in _leaves(root, f"{path}/{name}", levels[1:], strays):
+            yield (name, *rest)
 
 
-def _below(folder: Dir, path: str, depth: int, strays: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
-    with folder:
-        folders = folder.folders()
-        strays.update((f"{path}/{name}", NOT_A_FOLDER) for name in set(folder.names()) - set(folders))
-        for name in folders:
-            if depth == 1:
-                yield (name,)
-                continue
-            try:
-                below = folder.sub(name)
-            except EscapeError as err:
-                strays.add((f"{path}/{name}", str(err)))
-                continue
-            if below is not None:
-                for rest in _below(below, f"{path}/{name}", depth - 1, strays):
-                    yield (name, *rest)
-
-
-def _ledgers(root: Root, area: Area, depth: int, strays: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+def _ledgers(
+    root: Root, area: Area, levels: tuple[str, ...], strays: set[tuple[str, str]]
+) -> Iterator[tuple[str, ...]]:
     """The namespaces that have a ledger file, as components."""
-    for components in _leaves(root, f"ledger/{area}", depth - 1, strays):
-        folder = root.dir("/".join(("ledger", area, *components)))
-        if folder is not None:
+    for components in _leaves(root, f"ledger/{area}", levels[:-1], strays):
+        path = "/".join(("ledger", area, *components))
+        try:
+            folder = root.dir(path)
+            if folder is None:
+                continue
             with folder:
-                names = [name.removesuffix(".log") for name in folder.names() if name.endswith(".log")]
-            for name in names:
-                yield (*components, name)
+                names = folder.names()
+        except StoreError as err:
+            strays.add((path, str(err)))
+            continue
+        for name in names:
+            if name.endswith(".log"):
+                yield (*components, name.removesuffix(".log"))
 
 
 def _named(root: Root, area: Area, components: tuple[str, ...]) -> Namespace | None:
     """The namespace of a path; where an id is too long for a path, its ledger says which.
 
-    Raises :class:`InvalidInput` for components that no ids have.
+    Raises :class:`InvalidInput` for components that no ids have, or what kept a ledger from opening.
     """
     pairs = [layout.decode(level, one) for level, one in zip(LEVELS[area], components, strict=True)]
     if None in pairs:
@@ -110,7 +121,7 @@ def _named(root: Root, area: Area, components: tuple[str, ...]) -> Namespace | N
             raw = file.read_at(0, MAX_LINE).partition(b"\n")[0]
         try:
             pairs = list(msgspec.json.decode(raw, type=_First).ids)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return None
     found = Namespace(area=area, dimensions=tuple(pair for pair in pairs if pair is not None))
     return found if layout.record_dir(found) == "/".join((area, *components)) else None

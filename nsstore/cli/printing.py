@@ -52,11 +52,20 @@ def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
+def _escaped_json(line: str) -> str:
+    return _UNPRINTABLE.sub(_escape_in_json, line)
+
+
+def _escape_in_json(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
 def emit(value: object) -> None:
-    """Print one JSON value on one line."""
+    """Print one JSON value on one line, its texts the same when read, but nothing a terminal obeys in it."""
     import msgspec
 
-    click.echo(msgspec.json.encode(value))
+    click.echo(_escaped_json(msgspec.json.encode(value).decode()).encode())
 
 
 def say(line: str = "", *, dim: bool = False, bold: bool = False, indent: int = 0) -> None:
@@ -160,4 +169,5 @@ def when(time: str, *, seconds: bool = False) -> str:
 
 def error_json(kind: str, message: str, *, retryable: bool) -> str:
     """The one JSON value that stands for an error."""
-    return json.dumps({"error": {"kind": kind, "message": message, "retryable": retryable}})
+    error = {"kind": kind, "message": message, "retryable": retryable}
+    return _escaped_json(json.dumps({"error": error}))

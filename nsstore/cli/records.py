@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nsstore.store import Found, Provenance
 
 EXCERPT = 240
+STALE = "Stale, of an allowed other branch or baseline:"
 
 
 def hits(found: tuple[Hit, ...]) -> None:
@@ -24,13 +25,41 @@ def hits(found: tuple[Hit, ...]) -> None:
         )
         return
     for place, hit in enumerate(found, 1):
-        printing.say(f"{place}. {_cut(hit.title or hit.text)}", bold=True)
-        if hit.title:
-            printing.say(_cut(hit.text), indent=3)
-        printing.say(
-            f"{hit.record_id}  {printing.when(hit.created_at)}  score {hit.score:.2f}", dim=True, indent=3
+        _block(f"{place}.", hit)
+
+
+def stale_hits(found: tuple[Hit, ...]) -> None:
+    """Print what a search found of other branches or baselines: below a heading, and each hit marked."""
+    printing.say()
+    printing.say(STALE, bold=True)
+    if not printing.is_terminal():
+        printing.table(
+            ("score", "record", "created", "stale", "title", "text"),
+            [
+                (f"{hit.score:.3f}", hit.record_id, hit.created_at, _place(hit), hit.title or "", hit.text)
+                for hit in found
+            ],
         )
-        printing.say(f"matched {', '.join(hit.provenance.matched_terms)}", dim=True, indent=3)
+        return
+    for place, hit in enumerate(found, 1):
+        _block(f"{place}. stale:", hit, _place(hit))
+
+
+def _block(mark: str, hit: Hit, *more: str) -> None:
+    printing.say(f"{mark} {_cut(hit.title or hit.text)}", bold=True)
+    if hit.title:
+        printing.say(_cut(hit.text), indent=3)
+    for line in (
+        f"{hit.record_id}  {printing.when(hit.created_at)}  score {hit.score:.2f}",
+        *more,
+        f"matched {', '.join(hit.provenance.matched_terms)}",
+    ):
+        printing.say(line, dim=True, indent=3)
+
+
+def _place(hit: Hit) -> str:
+    scope = hit.provenance.scope
+    return f"branch={scope['branch']}  baseline={scope['baseline']}"
 
 
 def _cut(text: str) -> str:
@@ -87,5 +116,6 @@ def rows(records: tuple[Found, ...]) -> None:
 
 
 def _named(found: Found) -> str:
-    """A document's key and text, or a record's title, or its text."""
-    return f"{found.key}: {found.text}" if found.key else found.title or found.text
+    """A document's key and text, or a record's title, or its text; what is stale says so first."""
+    named = f"{found.key}: {found.text}" if found.key else found.title or found.text
+    return f"(stale) {named}" if found.stale else named

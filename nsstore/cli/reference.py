@@ -31,6 +31,8 @@ Who asks is never guessed. Each dimension comes from its flag, else from its var
 is set but empty is refused, and so is a dimension that neither gives. `-` says that there is no
 workspace, branch or baseline; it is a value of its own, not a wildcard. Of `--tenant` and `--group`
 exactly one is given, and of `--session` and `--conversation`; a flag wins over the variables of its pair.
+`--allowed-branch` and `--allowed-baseline` may be given more than once; their variables hold a JSON list,
+as `["main", "feature/x"]`, since an id may hold any separator, and their flags take the list's place.
 """
 SHARED = frozenset({"as_json", "store"})
 EXITS = """

@@ -13,18 +13,22 @@ from nsstore.trust.backup import unseal
 from nsstore.trust.cells import CELL
 from nsstore.trust.home import BINDING, Binding, base, refuse_overlap
 from nsstore.trust.keyring import add_missing
-from nsstore.trust.keys import Keys
+from nsstore.trust.keys import Keys, load_keys
 from nsstore.trust.stock import ANCHORS_LIMIT, AnchorFile
 
 ELSEWHERE = "is bound to another directory: put the store back where it was, on its own file system"
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restore added: keys, anchor cells, and whether the binding was missing."""
+    """What a restore added: keys, anchor cells, and whether the binding was missing.
+
+    ``held`` are the ids of all keys that are there now.
+    """
 
     keys: int
     anchors: int
     binding: bool
+    held: tuple[str, ...]
 
 
 def restore(
@@ -59,7 +63,8 @@ def restore(
         cells = sum(_add_cells(home, one) for one in stock.anchors)
         if bound is None:
             home.replace(BINDING, stock.binding)
-        return Restored(keys=added, anchors=cells, binding=bound is None)
+        held = tuple(sorted(load_keys(home).masters))
+        return Restored(keys=added, anchors=cells, binding=bound is None, held=held)
 
 
 def _require_bound(raw: bytes, store_id: bytes, root: Root, what: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nsstore.errors import WitnessError
+from nsstore.layout import encode
 from nsstore.root.opener import KernelOpener
 from tests.cli.conftest import Person
 
@@ -217,6 +218,111 @@ def test_a_directory_that_no_id_has_is_found(full: Person, path: str) -> None:
     found = full.json("check")
     assert [one["kind"] for one in found["findings"]] == ["stray"]
     assert len(found["namespaces"]) == 6
+
+
+def odd_tenant(root: Path) -> str:
+    """A directory where a tenant stands, with nothing below."""
+    return made(root, "memory/t=%%bad")
+
+
+def odd_audit(root: Path) -> str:
+    """The audit of a tenant whose name no id has."""
+    return made(root, "audit/tenants/BAD")
+
+
+def odd_bytes(root: Path) -> str:
+    """A name that is no text, and that a terminal would obey."""
+    made(root, os.fsdecode(b"audit/tenants/\xff\x1b[31m"))
+    return r"audit/tenants/\udcff\x1b[31m"
+
+
+def odd_ledger(root: Path) -> str:
+    """A ledger whose name no id has."""
+    made(root, "ledger/memory/acme/ada/atlas/MONDAY.log")
+    return "ledger/memory/acme/ada/atlas/MONDAY.log"
+
+
+def open_ledgers(root: Path) -> str:
+    """A folder of ledgers that others may enter."""
+    path = made(root, "ledger/memory/evil/ada/atlas")
+    (root / path).chmod(0o755)
+    return path
+
+
+def open_ledgers_above(root: Path) -> str:
+    """A folder above ledgers that others may enter."""
+    made(root, "ledger/memory/evil/ada/atlas")
+    (root / "ledger/memory/evil").chmod(0o755)
+    return "ledger/memory/evil"
+
+
+def linked_area(root: Path) -> str:
+    """A link in the place of all ledgers of an area that has none."""
+    shutil.rmtree(root / "ledger/state", ignore_errors=True)
+    shutil.rmtree(root / "state", ignore_errors=True)
+    (root / "ledger/state").symlink_to(root / "ledger/memory")
+    return "ledger/state"
+
+
+def linked_long_ledger(root: Path) -> str:
+    """A link in the place of the ledger that would say whose it is."""
+    path = made(root, f"ledger/memory/{encode('tenant', LONG)}/eve/atlas")
+    (root / path / "x.log").symlink_to(root / "memory")
+    return f"{path}/x.log"
+
+
+def raw_long_ledger(root: Path) -> str:
+    """No text where a ledger says whose it is."""
+    return first_line(root, b'{"ids":[["tenant","\xff"]]}\n')
+
+
+def deep_long_ledger(root: Path) -> str:
+    """Nothing but brackets where a ledger says whose it is."""
+    return first_line(root, b'{"x":' + b"[" * 60_000 + b"\n")
+
+
+def first_line(root: Path, line: bytes) -> str:
+    """A ledger with this line, below a tenant that only the line could name."""
+    path = made(root, f"ledger/memory/{encode('tenant', LONG)}/eve/atlas")
+    file = root / path / "x.log"
+    file.write_bytes(line)
+    file.chmod(0o600)
+    return f"{path}/x.log"
+
+
+def made(root: Path, path: str) -> str:
+    """A directory of the root, private as all that are made on the way; returns the path."""
+    at = root
+    for name in path.split("/"):
+        at /= name
+        at.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+ADDED = [
+    odd_tenant, odd_audit, odd_bytes, odd_ledger, open_ledgers, open_ledgers_above, linked_area,
+    linked_long_ledger, raw_long_ledger, deep_long_ledger,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("add", ADDED)
+def test_an_added_name_hides_nothing(person: Person, add: Callable[[Path], str]) -> None:
+    """Whoever can add a name to the root is told of, and every record and audit is looked at as before."""
+    record_id = person.remember("one")
+    person.remember("globex's", NSSTORE_TENANT="globex")
+    file = person.file_of(record_id)
+    file.write_bytes(file.read_bytes().replace(b"one", b"two"))
+    path = add(person.store)
+    assert person("check").exit_code == 1
+    found = person.json("check")
+    kinds = {one["path"]: one["kind"] for one in found["findings"]}
+    assert kinds.pop(path) == "stray"
+    assert kinds == {f"memory/acme/ada/atlas/monday/{record_id}.md": "altered"}
+    assert [one["path"] for one in found["namespaces"]] == [
+        "memory/acme/ada/atlas/monday",
+        "memory/globex/ada/atlas/monday",
+    ]
+    assert len(found["audits"]) == 2
 
 
 def test_a_linked_directory_is_not_entered(full: Person) -> None:

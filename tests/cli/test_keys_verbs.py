@@ -45,6 +45,7 @@ def test_backup_loss_and_restore(person: Person) -> None:
         "keys": 1,
         "anchors": 2,
         "binding": True,
+        "missing_keys": [],
     }
     assert [person.json("get", one)["text"] for one in (before, after)] == ["before", "after"]
     closed = person("list", "--session", "tuesday")
@@ -101,8 +102,8 @@ def test_a_damaged_binding_is_put_back(person: Person) -> None:
     assert person("list").exit_code == 0
 
 
-def test_check_names_a_key_that_is_missing(person: Person) -> None:
-    """After a restore of a backup older than a rotation, check names the key that is not here."""
+def test_a_key_that_is_missing_is_named(person: Person) -> None:
+    """After a restore of a backup older than a rotation, it and check name the key that is not here."""
     person.remember("old")
     file = str(person.place / "b")
     person.ok("keys", "backup", file, *unattended(person))
@@ -110,7 +111,10 @@ def test_check_names_a_key_that_is_missing(person: Person) -> None:
     person.remember("new")
     (home,) = person.trust.iterdir()
     (home / "keys.json").unlink()
-    person.ok("keys", "restore", file, *unattended(person))
+    assert f"1 key that ledgers name, still missing: {key_id}" in (
+        person("keys", "restore", file, *unattended(person)).stderr
+    )
+    assert person.json("keys", "restore", file, *unattended(person))["missing_keys"] == [key_id]
     found = [one for one in person.json("check")["findings"] if one["kind"] == "key"]
     assert [one["path"] for one in found] == ["ledger/memory/acme/ada/atlas/monday.log"]
     assert f"the key {key_id}" in found[0]["what"]

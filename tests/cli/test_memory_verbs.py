@@ -1,8 +1,12 @@
 """Remember, search, get, list and history, as a person or a program sees them."""
 
 import json
+import re
+
+import pytest
 
 from nsstore import Answer, Found, Listing, Receipt
+from nsstore.cli import printing
 from nsstore.cli.memory import PRIVACIES
 from nsstore.scope import Privacy
 from tests.cli.conftest import Person
@@ -143,3 +147,67 @@ def test_the_help_says_how_words_are_spelled(person: Person) -> None:
     """--help of a writer says what a kind and a retention class are made of; --help names the trust home."""
     assert " ".join(person.ok("remember", "--help").split()).count("a letter first") == 2
     assert "NSSTORE_TRUST_HOME" in person.ok("--help")
+
+
+def on_branches(person: Person) -> dict[str, str]:
+    """One record on each of three branches, by branch."""
+    return {
+        branch: person.remember(f"the release of {branch}", NSSTORE_BRANCH=branch)
+        for branch in ("-", "main", "feature/a, b")
+    }
+
+
+def test_stale_hits_stand_apart(person: Person) -> None:
+    """What is of an allowed other branch is a list of its own, with its place in each row."""
+    ids = on_branches(person)
+    allowed = ("--branch", "main", "--allowed-branch", "-", "--allowed-branch", "feature/a, b")
+    current, stale = person.ok("search", "release", *allowed).split("\n\n")
+    assert [row.split("\t")[1] for row in current.splitlines()] == ["record", ids["main"]]
+    heading, names, *rows = stale.splitlines()
+    assert heading.startswith("Stale, ")
+    assert names.split("\t") == ["score", "record", "created", "stale", "title", "text"]
+    assert {tuple(row.split("\t")[1:4:2]) for row in rows} == {
+        (ids["-"], "branch=-  baseline=-"),
+        (ids["feature/a, b"], "branch=feature/a, b  baseline=-"),
+    }
+    found = person.json("search", "release", *allowed)
+    assert [one["record_id"] for one in found["hits"]] == [ids["main"]]
+    assert {one["record_id"] for one in found["stale"]} == {ids["-"], ids["feature/a, b"]}
+
+
+def test_stale_alone_is_not_nothing(person: Person) -> None:
+    """A search that finds only what is stale says so, with the advisory; a list marks it too."""
+    on_branches(person)
+    allowed = ("--branch", "other", "--allowed-branch", "main")
+    done = person("search", "release", *allowed)
+    assert "nothing current found" in done.stderr
+    assert "advisory" in done.stderr
+    assert "Stale, " in done.stdout
+    assert "\t(stale) the release of main" in person.ok("list", *allowed)
+    assert "Stale, " not in person.ok("search", "release")
+
+
+def test_json_holds_nothing_a_terminal_obeys(person: Person) -> None:
+    """JSON has escapes for controls, DEL and directions, an error too, and is read as the same text."""
+    text = f"train \x9b31m\x7f\x85\u2028{BIDI}\u061c 👩‍🚀 é"
+    record_id = person.remember(text)
+    for args in (("get", record_id), ("list",), ("search", "train"), ("history", record_id)):
+        shown = person.ok(*args, "--json")
+        assert not {"\x9b", "\x7f", "\x85", "\u2028", "\u202e", "\u2069", "\u061c"} & set(shown), args
+        assert "\\u009b31m\\u007f" in shown
+        assert "👩‍🚀 é" in shown
+    assert person.json("get", record_id)["text"] == text
+    done = person("list", "--json", "x\x7f\x9b")
+    assert "\\u007f\\u009b" in done.stdout
+    assert json.loads(done.stdout)["error"]["kind"] == "usage"
+
+
+def test_an_astral_character_is_escaped_as_a_pair(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A character above U+FFFF is two escapes in JSON, as every reader of JSON expects."""
+    monkeypatch.setattr(printing, "_UNPRINTABLE", re.compile("[\U000e0001]"))
+    printing.emit({"a": "x\U000e0001"})
+    shown = capsys.readouterr().out
+    assert shown == '{"a":"x\\udb40\\udc01"}\n'
+    assert json.loads(shown) == {"a": "x\U000e0001"}

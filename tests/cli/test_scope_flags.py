@@ -77,7 +77,7 @@ def test_an_empty_variable_is_refused(person: Person, dimension: Dimension) -> N
 @pytest.mark.parametrize("dimension", FREE, ids=lambda one: one.name)
 def test_an_empty_or_wild_flag_is_refused(person: Person, dimension: Dimension) -> None:
     """No flag of the scope takes an empty value, a wildcard or a way up."""
-    for value in ("", "*", "..", "null", "$HOME"):
+    for value in ("", "*", "..", "$HOME", *(() if dimension.metavar == "WORD" else ("null",))):
         done = person("list", dimension.flag, value)
         assert done.exit_code == 3, value
 
@@ -128,6 +128,41 @@ def test_clearance_is_internal_unless_said(person: Person) -> None:
     record_id = person.remember("x", "--sensitivity", "restricted", "--clearance", "restricted")
     assert person("get", record_id).exit_code == 4
     assert person("get", record_id, "--clearance", "restricted").exit_code == 0
+
+
+ALLOWED = [one for one in DIMENSIONS if one.plural]
+
+
+@pytest.mark.parametrize("dimension", ALLOWED, ids=lambda one: one.name)
+def test_what_is_allowed_beside_the_current_one(person: Person, dimension: Dimension) -> None:
+    """Flags, and a variable with a JSON list, allow others beside the current one; flags win."""
+    current = dimension.name.removeprefix("allowed_")
+    record_id = person.remember("elsewhere", f"--{current}", "one, two")
+    assert person("get", record_id).exit_code == 4
+    assert person.json("get", record_id, dimension.flag, "one, two", dimension.flag, "-")["stale"] is True
+    lists = {dimension.variable: '["x y", "one, two", "-"]'}
+    assert person.json("get", record_id, **lists)["stale"] is True
+    assert person("get", record_id, dimension.flag, "x y", **lists).exit_code == 4
+    assert person.json("get", record_id, f"--{current}", "one, two", **lists)["stale"] is False
+
+
+@pytest.mark.parametrize("value", ["main", '"main"', "[1]", "[null]", "[", "[" * 9999, '["*"]', '[""]', "{}"])
+@pytest.mark.parametrize("dimension", ALLOWED, ids=lambda one: one.name)
+def test_a_list_that_is_none_is_refused(person: Person, dimension: Dimension, value: str) -> None:
+    """A variable of allowed ones that is no JSON list of ids is refused by its name."""
+    done = person("list", **{dimension.variable: value})
+    assert done.exit_code == 3
+    assert dimension.plural
+    assert dimension.plural in done.stderr.lower()
+
+
+def test_role_and_commit_reach_the_session(person: Person) -> None:
+    """The commit is sealed into the record; an abbreviated one and a role that is no word are refused."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    record_id = person.remember("here", "--commit", commit, NSSTORE_ROLE="reviewer")
+    assert f"commit: {commit}\n".encode() in person.file_of(record_id).read_bytes().replace(b'"', b"")
+    assert person("list", "--commit", commit[:8]).exit_code == 3
+    assert person("list", "--role", "Chief Reviewer").exit_code == 3
 
 
 def test_the_choices_are_the_librarys() -> None:

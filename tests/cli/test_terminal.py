@@ -99,6 +99,16 @@ def test_hits_are_laid_out(full: Person) -> None:
     assert "\\x1b[31mred" in shown
 
 
+def test_stale_hits_are_laid_out_apart(full: Person) -> None:
+    """What is stale stands below a heading of its own, each hit marked, with its branch and baseline."""
+    full.remember("An old release", NSSTORE_BRANCH="old")
+    shown = ESCAPE.sub("", at_terminal(full, "search", "release", "--allowed-branch", "old"))
+    current, _, stale = shown.partition("\n\nStale, of an allowed other branch or baseline:\n")
+    assert "An old release" not in current
+    assert stale.startswith("1. stale: An old release\n")
+    assert "\n   branch=old  baseline=-\n" in stale
+
+
 def test_colours_are_for_terminals(full: Person) -> None:
     """Colours come on a terminal, not with NO_COLOR, and never in a pipe."""
     assert "\x1b[" in at_terminal(full, "demo")

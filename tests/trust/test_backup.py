@@ -18,6 +18,22 @@ from nsstore.trust.restore import Restored, restore
 from tests.trust.conftest import PASS, House, bind, lose
 
 
+def counts(done: Restored) -> tuple[int, int, bool]:
+    """What a restore added."""
+    return done.keys, done.anchors, done.binding
+
+
+def test_a_restore_tells_which_keys_there_are(house: House) -> None:
+    """It names every key that is there now: the backup's, and those it found."""
+    old = house.backup()
+    with house.open() as store:
+        first = store.trust.keys.active
+        second = keyring.rotate(store.trust.home)
+    assert house.restore(old).held == tuple(sorted((first, second)))
+    lose(house)
+    assert house.restore(old).held == (first,)
+
+
 def test_a_lost_trust_home_comes_back(house: House) -> None:
     """What was written before the backup, and after it in the same namespaces, is readable again."""
     with house.open() as store:
@@ -29,7 +45,7 @@ def test_a_lost_trust_home_comes_back(house: House) -> None:
     lose(house)
     with pytest.raises(Refused, match="keys restore"):
         house.open()
-    assert house.restore(raw) == Restored(keys=1, anchors=3, binding=True)
+    assert counts(house.restore(raw)) == (1, 3, True)
     with house.open() as store:
         me = bind(store)
         assert [me.get(one).text for one in (before, after)] == ["before", "after"]
@@ -72,7 +88,7 @@ def test_an_old_backup_takes_nothing_back(house: House) -> None:
         bind(store, "tuesday").remember("three")
         keyring.rotate(store.trust.home)
     before = house.files()
-    assert house.restore(old) == Restored(keys=0, anchors=0, binding=False)
+    assert counts(house.restore(old)) == (0, 0, False)
     assert house.files() == before
     next((house.root / "memory").rglob("*/monday/*.md")).unlink()
     with house.open() as store, pytest.raises(IntegrityError):
@@ -199,7 +215,7 @@ def test_a_restore_cut_short_can_be_repeated(house: House, monkeypatch: pytest.M
     monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
     with pytest.raises(Refused):
         house.open()
-    assert house.restore(raw) == Restored(keys=0, anchors=2, binding=True)
+    assert counts(house.restore(raw)) == (0, 2, True)
     with house.open() as store:
         assert bind(store).list().total == 1
 
