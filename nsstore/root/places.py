@@ -57,6 +57,20 @@ def is_there(path: str | os.PathLike[str]) -> bool:
     return os.path.lexists(check_path(path))
 
 
+def folders_in(path: str) -> list[str]:
+    """The names in a directory that lead to directories, sorted; none where there is no directory.
+
+    Raises :class:`SystemFailure` for one that cannot be listed.
+    """
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as err:
+        raise failure("listing a directory", err) from None
+
+
 def lies_in_one_that_holds(path: str | os.PathLike[str], name: str) -> bool:
     """Whether a path, or a directory around it, holds a name, whatever links lead there."""
     return any(holds(at, name) for at in _passed(os.path.realpath(check_path(path))))
@@ -77,15 +91,16 @@ def make_private(path: str) -> None:
         os.chmod(path, 0o700)
 
 
-def _made(path: str) -> bool:
+def _made(path: str, *, again: bool = True) -> bool:
+    """Make a directory; ``False`` if it was there. Another process may make the same parents meanwhile."""
     try:
         step("mkdir")
         os.mkdir(path, 0o700)
     except FileNotFoundError:
         parent = os.path.dirname(path.rstrip("/"))
-        if parent in {"", path} or not _made(parent):
+        if parent in {"", path} or not (_made(parent) or again):
             raise
-        return _made(path)
+        return _made(path, again=False)
     except OSError:  # it is there, or (on macOS) is `/`
         if not os.path.isdir(path):
             raise

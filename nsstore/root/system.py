@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import sys
 from typing import Final
 
@@ -13,6 +14,7 @@ RENAMEAT2: Final = 316 if os.uname().machine == "x86_64" else 276  # where the C
 RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08  # NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS, BENEATH
 RENAME_NOREPLACE: Final = 1
 RENAME_EXCL: Final = 4  # macOS
+WRITE_NOW: Final = 2  # sync_file_range: SYNC_FILE_RANGE_WRITE
 F_FULLFSYNC: Final = 51  # macOS
 
 LINUX: Final = sys.platform == "linux"
@@ -35,11 +37,16 @@ NAMES: Final = {
 }
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
+_ZERO: Final = ctypes.c_int64(0)
 
 
 class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
+
+# A probe that ended so says nothing about the place, or that there is a way but no room just now.
+NO_ANSWER: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 # Named here so that a test on a fake file system, which lacks them, can put its own in their place.
 pread = os.pread
@@ -84,6 +91,12 @@ def syncfs(fd: int) -> None:
         _raise("syncfs")
 
 
+def begin_writeback(fd: int) -> None:
+    """Let the disk begin with what a file holds, without waiting: promises nothing, so cannot fail."""
+    if LINUX:
+        _libc.sync_file_range(fd, _ZERO, _ZERO, WRITE_NOW)
+
+
 def fsync(fd: int) -> None:
     """Flush one file or directory down to the medium."""
     if fd < 0:
@@ -106,8 +119,21 @@ def filesystem_type(fd: int) -> int:
     return int.from_bytes(buffer.raw[:8], sys.byteorder) & 0xFFFFFFFF
 
 
+def umask() -> int:
+    """The umask of this process, which asking for it does not change; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/status", "rb") as status:
+            found = re.search(rb"^Umask:\s*([0-7]+)$", status.read(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1], 8) if found else 0
+
+
 def has_openat2(dir_fd: int) -> bool:
-    """Whether the kernel, and the sandbox around this process, let ``openat2`` through."""
+    """Whether the kernel, and the sandbox around this process, let ``openat2`` through.
+
+    Raises ``OSError`` where that cannot be found out.
+    """
     if not LINUX:
         return False
     try:
@@ -120,11 +146,23 @@ def has_openat2(dir_fd: int) -> bool:
 
 
 def has_unnamed_files(dir_fd: int) -> bool:
-    """Whether unnamed temporary files can be made here and linked through ``/proc``."""
+    """Whether unnamed temporary files can be made here and linked through ``/proc``; makes no name.
+
+    Raises ``OSError`` where that cannot be found out.
+    """
     if not LINUX or not os.path.isdir("/proc/self/fd"):
         return False
     try:
-        os.close(os.open(".", UNNAMED | os.O_WRONLY, 0o600, dir_fd=dir_fd))
-    except OSError:
-        return False
-    return True
+        fd = os.open(".", UNNAMED | os.O_WRONLY, 0o600, dir_fd=dir_fd)
+    except OSError as err:
+        if err.errno in NO_ANSWER:
+            raise
+        return err.errno in NO_ROOM
+    try:
+        # The file is looked up before the name, which is always taken: to hear so is to have found the file.
+        os.link(f"/proc/self/fd/{fd}", ".", dst_dir_fd=dir_fd, follow_symlinks=True)
+    except OSError as err:
+        return err.errno == errno.EEXIST
+    finally:
+        os.close(fd)
+    return False

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from nsstore.errors import EscapeError, InvalidInput, Refused
+from nsstore.errors import EscapeError, InvalidInput, Refused, SystemFailure
 from nsstore.root import system
 from nsstore.root.checks import failure, require_directory
 from nsstore.root.handles import READ, Dir, File
 from nsstore.root.opener import DIRECTORY, Opener, best_opener
 from nsstore.root.places import check_path, make_private
 from nsstore.root.steps import step
+
+LOOKS: Final = 50  # a millisecond apart
 
 
 class Root:
@@ -60,8 +65,10 @@ class Root:
             raise failure("opening the root", err) from None
         try:
             return cls(real, fd, opener=opener, unnamed=unnamed)
-        except BaseException:
+        except BaseException as err:
             os.close(fd)
+            if isinstance(err, OSError):
+                raise failure("opening the root", err) from None
             raise
 
     @classmethod
@@ -84,7 +91,10 @@ class Root:
 
     def top(self) -> Dir:
         """The root directory itself, as a handle of its own."""
-        return Dir(self, os.dup(self.fd))
+        try:
+            return Dir(self, os.dup(self.fd))
+        except OSError as err:
+            raise failure("opening the root", err) from None
 
     def dir(self, path: str) -> Dir | None:
         """Open a directory beneath the root, or ``None`` if it is not there."""
@@ -96,16 +106,16 @@ class Root:
         With ``flush`` every directory on the way is flushed, whoever made it: another process
         may have made it a moment ago and not have come to flush it.
         """
-        found = None if flush else self.dir(path)
+        found = None if flush else _patiently(self.dir, path)
         if found is not None:
             return found
         at = self.top()
         for name in path.split("/"):
             with at, contextlib.ExitStack() as undo:
-                below = at.sub(name)
+                below = _patiently(at.sub, name)
                 if below is None:
-                    at.make(name)
-                    below = at.sub(name)
+                    _patiently(at.make, name)
+                    below = _patiently(at.sub, name)
                 if below is None:
                     raise failure("making a directory", FileNotFoundError(2, "removed meanwhile"))
                 undo.enter_context(below)
@@ -138,21 +148,17 @@ class Root:
         One ``stat`` instead of an open, a check and a close; links on the way prove nothing, since it
         is the descriptor that is used, and a link to it changes nothing about it.
         """
-        return self._is_as_proven(handle, path, self.fd)
+        try:
+            return handle.is_as_proven(os.stat(path, dir_fd=self.fd, follow_symlinks=False))
+        except OSError:
+            return False
 
     def still_in_place(self, handle: File | Dir, path: str) -> bool:
         """As :meth:`still`, and that the root itself still stands where it was opened."""
-        return self._is_as_proven(handle, f"{self.path}/{path}", None)
-
-    @staticmethod
-    def _is_as_proven(handle: File | Dir, path: str, dir_fd: int | None) -> bool:
         try:
-            found = os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
+            return handle.is_as_proven(os.stat(f"{self.path}/{path}", follow_symlinks=False))
         except OSError:
             return False
-        handle.size = found.st_size
-        seen = (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
-        return seen == handle.proof
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The bytes of a regular file beneath the root (``limit`` + 1 at most), or ``None``."""
@@ -197,6 +203,21 @@ class _Borrowed(Dir):
 
     def close(self) -> None:
         """Do nothing: the descriptor is the root's to close."""
+
+
+def _patiently(call: Callable[[str], Dir | None], path: str) -> Dir | None:
+    """Make a call again for a moment if it meets what is shut, under a umask that shuts what is made.
+
+    Whoever makes a directory gives it its mode right after; one that was shut on purpose stays so.
+    """
+    for _ in range(LOOKS):
+        try:
+            return call(path)
+        except SystemFailure as err:
+            if err.errno != errno.EACCES or not system.umask() & 0o700:
+                raise
+        time.sleep(0.001)
+    return call(path)
 
 
 def refuse_windows() -> None:

@@ -10,12 +10,17 @@ from typing import Final, Literal
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused, StoreError
-from nsstore.root import Root, check_path, in_repository, overlap
+from nsstore.root import Root, check_path, holds, in_repository, overlap
+from nsstore.root.places import folders_in
 from nsstore.trust.anchors import Anchors
 from nsstore.trust.keys import MISSING, Keys, load_keys, save_keys
 
 VARIABLE: Final = "NSSTORE_TRUST_HOME"
 BINDING: Final = "binding.json"
+LOST: Final = (
+    "a store was bound to this directory and is gone: put it back from a copy, or `nsstore move` it if it"
+    " was moved, or take another directory; if it was given up for good, first remove {} from the trust home"
+)
 _LIMIT: Final = 16 * 1024
 
 
@@ -70,13 +75,22 @@ def refuse_overlap(home: str, root: str) -> None:
 
 
 def create_trust(root: Root, given: str | os.PathLike[str] | None) -> Trust:
-    """Make store id, keys and binding for a new root, complete and durable."""
+    """Make store id, keys and binding for a new root, complete and durable.
+
+    Raises :class:`Refused` if a store that was written to is bound to the path of this root: it
+    was lost or removed, and a new one in its place would hide that.
+    """
     where = base(given)
     refuse_overlap(where, root.path)
     store_id = secrets.token_bytes(16)
     try:
+        lost = _written_at(root.path, where)
+        if lost is not None:
+            raise Refused(LOST.format(lost), reason="binding")
         home = Root.make(os.path.join(where, store_id.hex()))
     except StoreError as err:
+        if isinstance(err, Refused) or err.retryable:
+            raise
         raise InvalidInput(f"no trust home can be made there: set {VARIABLE}") from err
     try:
         save_keys(home, Keys.new())
@@ -85,6 +99,26 @@ def create_trust(root: Root, given: str | os.PathLike[str] | None) -> Trust:
     except BaseException:
         home.close()
         raise
+
+
+def _written_at(path: str, where: str) -> str | None:
+    """The id of a store that is bound to a path and was written to, if there is one.
+
+    The first write to a store makes its first anchor. A trust home without anchors is what is left
+    of a store that was never made whole, or of the slower of two that were made at once: it stands
+    for nothing that could be lost. Neither does one that is open to others or cannot be read.
+    """
+    for name in folders_in(where):
+        try:
+            with Root.open(os.path.join(where, name)) as home:
+                bound = read_binding(home)
+                of_here = bound is not None and (bound.store_id, bound.path) == (name, path)
+                if of_here and holds(home.path, "anchors"):
+                    return name
+        except (FileNotFoundError, StoreError) as err:
+            if isinstance(err, StoreError) and err.retryable:
+                raise
+    return None
 
 
 def open_trust(root: Root, store_id: bytes, given: str | os.PathLike[str] | None) -> Trust:

@@ -105,6 +105,19 @@ def test_a_copy_is_not_opened(house: House) -> None:
     assert str(house.world.place) not in str(refused.value)
 
 
+@pytest.mark.parametrize("all_of_it", [False, True], ids=["emptied", "removed"])
+def test_the_whole_root_taken_away(house: House, *, all_of_it: bool) -> None:
+    """A host program that makes its store if need be is told that there was one."""
+    for path in house.world.root.iterdir():
+        remove(path)
+    if all_of_it:
+        house.world.root.rmdir()
+    with pytest.raises(Refused) as refused:
+        house.world.make()
+    assert refused.value.reason == "binding"
+    assert str(house.world.place) not in str(refused.value)
+
+
 def as_directory(path: Path) -> None:
     """A directory of that name."""
     path.unlink()

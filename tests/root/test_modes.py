@@ -6,11 +6,15 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from nsstore.errors import StoreError
 from nsstore.root import FileLock, Opener, Root
 
 InChild = Callable[..., None]
@@ -79,3 +83,57 @@ def test_modes_for_a_user_who_is_not_root(root: Root, anyones: Path, in_child: I
     in_child(act, as_nobody=True)
     assert wrong_modes(anyones) == []
     assert len(list(anyones.rglob("*"))) >= 14
+
+
+@pytest.mark.parametrize("umask", [0o777, 0o177], ids=lambda mask: f"{mask:03o}")
+def test_first_writers_at_once(root: Root, anyones: Path, in_child: InChild, umask: int) -> None:
+    """Nobody fails at a directory that another thread made but has not yet given its mode."""
+
+    def act() -> None:
+        os.umask(umask)
+        failed: list[StoreError] = []
+        with Root.make(anyones / "root", opener=root.opener, unnamed=root.unnamed_files) as shared:
+            at_once = threading.Barrier(4)
+
+            def write(number: int) -> None:
+                for turn in range(60):
+                    at_once.wait()
+                    try:
+                        shared.make_dir(f"{turn}/a/b/c/d", flush=number == 0).close()
+                    except StoreError as err:
+                        failed.append(err)
+
+            threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert failed == []
+
+    in_child(act, as_nobody=True)
+    assert wrong_modes(anyones) == []
+
+
+def test_what_was_shut_stays_shut(root: Root, anyones: Path, in_child: InChild) -> None:
+    """A directory that its owner shut on purpose is a failure of the system soon, and keeps its mode."""
+    made = anyones / "root"
+
+    def act(umask: int) -> None:
+        os.umask(umask)
+        with Root.open(made, opener=root.opener, unnamed=root.unnamed_files) as own:
+            for name in ("shut", "archive"):
+                started = time.monotonic()
+                with pytest.raises(StoreError) as told:
+                    own.make_dir(f"{name}/x")
+                assert told.value.kind == "os"
+                assert time.monotonic() - started < 10
+
+    for folder, mode in ((made, 0o700), (made / "shut", 0o000), (made / "archive", 0o500)):
+        folder.mkdir()
+        folder.chmod(mode)
+        if os.geteuid() == 0:
+            os.chown(folder, 65534, 65534)
+    for umask in (0o777, 0o022):
+        in_child(partial(act, umask), as_nobody=True)
+        assert sorted(wrong_modes(anyones)) == ["root/archive 500", "root/shut 0"]
+    (made / "shut").chmod(0o700)
