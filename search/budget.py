@@ -27,7 +27,7 @@ class ViewCache(Generic[Kept]):
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._views: dict[Key, tuple[Kept, int]] = {}  # least recently used first
         self._bytes = 0
 

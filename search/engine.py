@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -61,14 +60,11 @@ class _Followed:
         self.position = 0
         self.last: str | None = None
         self.gone: set[str] = set()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
+        self.whole = True
 
     def bytes_used(self) -> int:
         return self.view.bytes_used()
-
-    def is_along(self, order: Sequence[str]) -> bool:
-        """Whether what was taken in is how the ledger begins: a reader may have foreseen other lines."""
-        return not self.position or order[self.position - 1 : self.position] == [self.last]
 
 
 class Searcher:
@@ -151,9 +147,11 @@ class Searcher:
         readable = frozenset(one for one in sight.classes() if self._belongs(sight, one, part))
         key = (ns, readable)
         followed = self._views.get(key)
-        if followed is None or not followed.is_along(sight.ledger.order):
+        if followed is None or not sight.ledger.begins_with(followed.position, followed.last):
             followed = _Followed()
         with followed.lock:
+            if not followed.whole:
+                followed = _Followed()
             self._catch_up(followed, sight, readable)
         self._views.put(key, followed)
         return followed.view
@@ -166,13 +164,14 @@ class Searcher:
     @staticmethod
     def _catch_up(followed: _Followed, sight: Sight, readable: frozenset[ReadClass]) -> None:
         """Take in what the ledger has more, each record proven; what is superseded weighs no longer."""
-        order = sight.ledger.order
-        for record_id in order[followed.position :]:
-            if sight.tag(record_id).readable in readable:
-                found, _ = sight.read(record_id)
+        for record_id in sight.ledger.order[followed.position :]:
+            found = sight.read(record_id)[0] if sight.tag(record_id).readable in readable else None
+            followed.whole = False  # what is interrupted from here on is not used again
+            if found is not None:
                 _take_in(followed, found)
             followed.position += 1
             followed.last = record_id
+            followed.whole = True
 
 
 def _take_in(followed: _Followed, found: Record) -> None:

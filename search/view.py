@@ -85,7 +85,7 @@ class View:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._postings: dict[str, _Postings] = {}
         self._places: dict[str, int] = {}
         self._ids: list[str | None] = []

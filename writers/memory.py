@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Never
 
 from nsstore import record
-from nsstore.audit import AuditEvent, EventKind
+from nsstore.audit import AuditEvent, EventKind, Spelled, spelled
 from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, WitnessError
 from nsstore.ledger import Ledger
 from nsstore.policy import Reason, decide_write
@@ -67,27 +67,35 @@ class Writing:
         self.drafts = drafts
         self.verb = verb
         self.repeated: dict[int, record.Record] = {}
+        self.receipts: list[Receipt] = []
+        self.event: Spelled
 
     def run(self) -> list[Receipt]:
-        publish(self.leaf, self.prepare)
-        receipts = [
+        if not publish(self.leaf, self.prepare, self.make_ready):
+            self.make_ready()  # nothing was new
+        try:
+            self.store.audit.append(self.envelope.scope.tenant, self.event)
+        except WitnessError as err:
+            raise WitnessError(KEPT) from err
+        return self.receipts
+
+    def make_ready(self) -> None:
+        """Make the receipts and the audit event of what was decided."""
+        self.receipts = [
             receipt_of(self.repeated[index].header, replayed=True)
             if index in self.repeated
             else receipt_of(one, replayed=False)
             for index, one in enumerate(self.drafts)
         ]
-        event = AuditEvent(
-            event=EventKind.WRITTEN,
-            verb=self.verb,
-            scope=envelope_fields(self.envelope),
-            records=tuple([receipt.record_id for receipt in receipts]),
-            count=len(receipts) - len(self.repeated),
+        self.event = spelled(
+            AuditEvent(
+                event=EventKind.WRITTEN,
+                verb=self.verb,
+                scope=envelope_fields(self.envelope),
+                records=tuple([receipt.record_id for receipt in self.receipts]),
+                count=len(self.receipts) - len(self.repeated),
+            )
         )
-        try:
-            self.store.audit.append(self.envelope.scope.tenant, event)
-        except WitnessError as err:
-            raise WitnessError(KEPT) from err
-        return receipts
 
     def prepare(self, ledger: Ledger) -> Sequence[Draft]:
         """Decide each draft against the ledger as it is under the lock."""

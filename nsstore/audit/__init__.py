@@ -1,6 +1,6 @@
 """Witnesses what happened: one keyed chain of events per tenant."""
 
-from nsstore.audit.events import AuditEvent, AuditLine, EventKind
+from nsstore.audit.events import AuditEvent, AuditLine, EventKind, Spelled, spelled
 from nsstore.audit.log import AuditLog
 from nsstore.audit.reading import AuditVerdict, read_events, read_lines, verify
 
@@ -10,7 +10,9 @@ __all__ = [
     "AuditLog",
     "AuditVerdict",
     "EventKind",
+    "Spelled",
     "read_events",
     "read_lines",
+    "spelled",
     "verify",
 ]

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from nsstore.audit.events import AuditEvent, EventKind, read_line
-from nsstore.root import Dir, File, Root
-from nsstore.trust import BadLine, Cell, Chain, Trust
+from nsstore import digests
+from nsstore.audit.events import LONGEST, AuditEvent, AuditLine, EventKind, read_line
+from nsstore.clock import utc_now
+from nsstore.errors import EscapeError, SystemFailure
+from nsstore.incident import IncidentKind, new_incident_id
+from nsstore.root import READ, WRITE, Dir, File, Root
+from nsstore.trust import BadLine, Cell, Chain, Keys, Trust
 
 HEAD_LOST: Final = "head_lost"
+MAX_TOLD: Final = 16
 _MONTH: Final = ".jsonl"
 _NAME: Final = re.compile(r"[0-9]{4}-[0-9]{2}\.jsonl")
-_TAIL_BYTES: Final = 256 * 1024
+_CHUNK: Final = 1024 * 1024
+_FIRST_LOOK: Final = 64 * 1024
+_LAST_LOOK: Final = 2 * (LONGEST + 1)  # a torn line, and a whole one before it
+# What a name answers that somebody made unreadable, or leased, so that reading would stop.
+_NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ETXTBSY})
+
+Stray = tuple[str, IncidentKind]
 
 
 class End(msgspec.Struct, kw_only=True):
-    """The end of a chain: the month's file, the last event, and repairs still to be told."""
+    """The end of a chain: the month's file, the last event, and repairs still to be told.
+
+    ``strays`` are the names among the months that are not the audit's, told or among the repairs.
+    """
 
     month: str
     size: int
@@ -26,6 +42,7 @@ class End(msgspec.Struct, kw_only=True):
     seq: int
     head: bytes
     repairs: tuple[AuditEvent, ...]
+    strays: frozenset[Stray] = frozenset()
 
     def is_at(self, month: str, inode: int, size: int, head: bytes) -> bool:
         """Whether nobody went on since: the month's file and the head are as they were left."""
@@ -42,24 +59,46 @@ def month_file(month: str) -> str:
 
 
 def months_in(where: Dir) -> list[str]:
-    """The months a tenant's audit has, oldest first."""
+    """The months that a tenant's audit has names for, oldest first."""
     return sorted(name[: -len(_MONTH)] for name in where.names() if _NAME.fullmatch(name))
 
 
-def find_end(root: Root, trust: Trust, chain: Chain, folder: str, cell: Cell | None) -> End:
+def open_month(where: Dir, month: str, flags: int = READ) -> File | str | None:
+    """A month's file, or in words why the name is not the store's own, or ``None`` if it is gone."""
+    try:
+        return where.open(month_file(month), flags)
+    except EscapeError as err:
+        return str(err)
+    except SystemFailure as err:
+        if err.errno not in _NOT_OURS:
+            raise
+        return str(err)
+
+
+def find_end(
+    root: Root, trust: Trust, chain: Chain, folder: str, cell: Cell | None, *, before: End | None = None
+) -> End:
     """Find the last event and close a torn line behind it.
 
     A chain that is shorter than its head in the trust home is carried on from the head, and the gap
-    is an event of the chain; so is a head that the trust home lost, with no number of events.
+    is an event of the chain; so is a head that the trust home lost, with no number of events. A name
+    among the months that is not the audit's is passed by, and is an incident of the chain: once for
+    as long as ``before`` is the end that was found last. What that has still to tell is told too.
     """
     anchor = cell.anchor if cell else None
     end = End(month="", size=0, inode=0, seq=-1, head=bytes(32), repairs=())
+    strays: list[Stray] = []
     with root.make_dir(folder) as where:
-        for older in reversed(months_in(where)):
-            with where.open_or_make(month_file(older)) as file:
-                if _take_last(trust, chain, file, end):
-                    end.month = older
-                    break
+        for month in reversed(months_in(where)):
+            if end.seq >= (anchor.seq if anchor else 0):
+                break
+            if kind := _take_over(trust.keys, chain, where, month, end):
+                strays.append((month_file(month), kind))
+    known = before.strays if before else frozenset[Stray]()
+    fresh = [one for one in strays if one not in known]
+    untold = [one for one in before.repairs if one.event is not EventKind.GAP] if before else []
+    end.strays = known.union(strays)
+    end.repairs = (*untold, *end.repairs, *_incidents(trust.keys, chain, fresh))
     if anchor is not None and end.seq < anchor.seq:
         gap = AuditEvent(event=EventKind.GAP, count=anchor.seq - end.seq)
         end.seq, end.head, end.repairs = anchor.seq, anchor.head, (gap, *end.repairs)
@@ -68,19 +107,114 @@ def find_end(root: Root, trust: Trust, chain: Chain, folder: str, cell: Cell | N
     return end
 
 
-def _take_last(trust: Trust, chain: Chain, file: File, end: End) -> bool:
-    """Take over the last event of a month's file; ``False`` if it has none."""
-    start = max(0, file.stat().st_size - _TAIL_BYTES)
-    body, _, torn = file.read_at(start, _TAIL_BYTES).rpartition(b"\n")
-    if torn:
-        file.append(b"\n")
-        file.flush()
-        end.repairs = (*end.repairs, AuditEvent(event=EventKind.REPAIRED, bytes=len(torn)))
-    for raw in (torn, *reversed(body.split(b"\n"))):  # a line may lack its newline and nothing else
-        try:
-            line, mac = read_line(trust.keys, chain, raw + b"\n")
-        except BadLine:
-            continue
-        end.seq, end.head = line.seq, mac
-        return True
-    return False
+def _take_over(keys: Keys, chain: Chain, where: Dir, month: str, end: End) -> IncidentKind | None:
+    """Take over a month's last event if it is the newest so far; or say why the month is not the audit's."""
+    file = open_month(where, month, WRITE)
+    if file is None:
+        return None
+    if isinstance(file, str):
+        return IncidentKind.LINKED
+    with file:
+        torn, last = last_event(keys, chain, file, file.size)
+        ours = last is not None and (
+            last[0].at.startswith(month) or has_event_of(keys, chain, file, file.size, month)
+        )
+        entered = month <= utc_now()[:7]  # the next event may come to stand behind what is here
+        stray = file.size > 0 and not ours and (last is not None or not entered)
+        if torn and end.seq < 0 and (ours or entered):
+            file.append(b"\n")
+            file.flush()
+            end.repairs = (*end.repairs, AuditEvent(event=EventKind.REPAIRED, bytes=torn))
+    if last is not None and ours and last[0].seq > end.seq:
+        end.month, end.seq, end.head = month, last[0].seq, last[1]
+    return IncidentKind.STRAY if stray else None
+
+
+def _incidents(keys: Keys, chain: Chain, strays: list[Stray]) -> list[AuditEvent]:
+    """One incident for each of the first names, and one with the number of the others."""
+    key = keys.tenant(keys.active, chain.tenant)
+    assert key is not None
+    events = [
+        AuditEvent(
+            event=EventKind.CONTAMINATION,
+            reason=kind.value,
+            incident=new_incident_id(),
+            digest=digests.mac(key, digests.DIGEST, chain.prefix, name.encode()).hex(),
+        )
+        for name, kind in strays[:MAX_TOLD]
+    ]
+    if len(strays) > MAX_TOLD:
+        kind, reason = EventKind.CONTAMINATION, IncidentKind.STRAY.value
+        others = len(strays) - MAX_TOLD
+        events.append(AuditEvent(event=kind, reason=reason, incident=new_incident_id(), count=others))
+    return events
+
+
+def verified(keys: Keys, chain: Chain, raw: bytes | None) -> tuple[AuditLine, bytes] | None:
+    """The event that a line without its newline is, and its MAC; ``None`` if it is none of the chain's."""
+    if raw is None or not raw.endswith(b'"}'):
+        return None
+    try:
+        return read_line(keys, chain, raw + b"\n")
+    except BadLine:
+        return None
+
+
+def last_event(keys: Keys, chain: Chain, file: File, size: int) -> tuple[int, tuple[AuditLine, bytes] | None]:
+    """How many bytes of a line that was not ended a file has, and the last event in or before them.
+
+    It is looked for no farther back than a torn line and a whole one before it can reach.
+    """
+    look = _FIRST_LOOK
+    while True:
+        start = max(0, size - look)
+        raw = file.read_at(start, size - start)
+        lines = (verified(keys, chain, line) for line in _from_behind(raw, whole=start == 0))
+        found = next(filter(None, lines), None)
+        if found or start == 0 or look == _LAST_LOOK:
+            return len(raw) - raw.rfind(b"\n") - 1, found
+        look = min(look * 4, _LAST_LOOK)
+
+
+def _from_behind(raw: bytes, *, whole: bool) -> Iterator[bytes]:
+    """The lines that end as an event does, the last one first; it may lack its newline and nothing else.
+
+    The first line of ``raw`` counts only if that is ``whole``, not cut out of something longer.
+    """
+    end = raw.rfind(b"\n") + 1
+    if end or whole:
+        yield raw[end:]
+    while (at := raw.rfind(b'"}\n', 0, end)) >= 0:
+        end = raw.rfind(b"\n", 0, at) + 1
+        if end or whole:
+            yield raw[end : at + 2]
+
+
+def has_event_of(keys: Keys, chain: Chain, file: File, size: int, month: str) -> bool:
+    """Whether a file begins with events of the month itself, as the month's own does.
+
+    Later ones may be of a month before, where the clock went back. A copy of another month holds
+    none of this one.
+    """
+    lines = (verified(keys, chain, raw) for raw, _, _ in lines_of(file, min(size, LONGEST)))
+    return any(found is not None and found[0].at.startswith(month) for found in lines)
+
+
+def lines_of(file: File, size: int) -> Iterator[tuple[bytes | None, int, bool]]:
+    """Each line in the first ``size`` bytes without its newline, its length, and whether it was ended.
+
+    A line that is longer than any event's is ``None`` and is not kept: a file of any size is read
+    in the memory of a few lines.
+    """
+    at, length, held = 0, 0, list[bytes]()
+    while at < size and (chunk := file.read_at(at, min(_CHUNK, size - at))):
+        at += len(chunk)
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            length += len(piece)
+            yield b"".join((*held, piece)) if length < LONGEST else None, length, True
+            length, held = 0, []
+        length += len(rest)
+        held = [*held, rest] if length < LONGEST else []
+    if length:
+        yield b"".join(held) if length < LONGEST else None, length, False

@@ -13,6 +13,7 @@ from nsstore.record.spelling import escape
 from nsstore.trust import BadLine, Chain, Keys, frame, unframe
 
 ZERO: Final = "0" * 64
+LONGEST: Final = 4 * 1024 * 1024  # bytes of a line with its newline: 100,000 record ids
 
 
 class EventKind(StrEnum):
@@ -87,12 +88,33 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     prev: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
-def write_line(keys: Keys, chain: Chain, line: AuditLine) -> tuple[bytes, bytes]:
-    """The bytes of one line under the active key, newline included, and its MAC.
+class Spelled(msgspec.Struct, frozen=True):
+    """An event in the bytes of its line, which lack only its place in the chain."""
+
+    event: EventKind
+    body: bytes
+
+
+def spelled(event: AuditEvent) -> Spelled:
+    """The event in bytes.
 
     What a terminal or a log reader could take for a line end or a command is escaped, as in a record.
     """
-    return frame(keys, chain, digests.AUDIT, escape(msgspec.json.encode(line)), keys.active)
+    return Spelled(event.event, escape(msgspec.json.encode(event))[1:-1])
+
+
+def write_line(
+    keys: Keys, chain: Chain, said: Spelled, *, seq: int, at: str, prev: str
+) -> tuple[bytes, bytes]:
+    """The bytes of one line under the active key, newline included, and its MAC.
+
+    Raises :class:`BadLine` for a line that nobody would find again, longer than ``LONGEST``.
+    """
+    line = b'{"seq":%d,"at":"%b",%b,"prev":"%b"}' % (seq, at.encode(), said.body, prev.encode())
+    raw, mac = frame(keys, chain, digests.AUDIT, line, keys.active)
+    if len(raw) > LONGEST:
+        raise BadLine("a line that is longer than any event's")
+    return raw, mac
 
 
 def read_line(keys: Keys, chain: Chain, raw: bytes) -> tuple[AuditLine, bytes]:

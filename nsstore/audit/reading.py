@@ -9,14 +9,34 @@ from typing import Final
 import msgspec
 
 from nsstore import layout
-from nsstore.audit.ending import months_in
-from nsstore.audit.events import AuditLine, EventKind, read_line
+from nsstore.audit.ending import has_event_of, last_event, lines_of, months_in, open_month, verified
+from nsstore.audit.events import AuditLine, EventKind
 from nsstore.audit.log import AuditLog
-from nsstore.root import FileLock
-from nsstore.trust import Anchor, BadLine, NoValidSlot
+from nsstore.root import Dir, File, FileLock
+from nsstore.trust import Anchor, Chain, NoValidSlot
 
 INVALID: Final = Anchor(generation=0, seq=-1, head=b"")
-_MONTH_LIMIT: Final = 1024 * 1024 * 1024
+CHANGED: Final = "a file that was replaced or cut while it was read"
+OTHER_MONTHS: Final = "a file with the lines of other months"
+MAX_FAULTS: Final = 1000
+
+
+class _Seen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An event and its MAC, or the size of a line that is none, or why a whole file is not the audit's."""
+
+    month: str
+    number: int = 0
+    ended: bool = True
+    line: AuditLine | None = None
+    mac: bytes = b""
+    size: int = 0
+    alien: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The place of the line, or of the file."""
+        where = f"{self.month} line {self.number}" if self.number else self.month
+        return where if self.ended else f"{where}, not ended"
 
 
 class AuditVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,9 +58,9 @@ def read_events(log: AuditLog, tenant: tuple[str, str]) -> Iterator[AuditLine]:
 
 
 def read_lines(log: AuditLog, tenant: tuple[str, str]) -> Iterator[AuditLine | None]:
-    """Every verified event of one tenant, oldest first, and ``None`` for each line that is none."""
-    for line, _, _ in _lines(log, tenant):
-        yield line
+    """Every verified event of one tenant, oldest first, and ``None`` for each line or file that is none."""
+    for seen in _seen(log, tenant):
+        yield seen.line
 
 
 def verify(log: AuditLog, tenant: tuple[str, str]) -> AuditVerdict:
@@ -51,9 +71,9 @@ def verify(log: AuditLog, tenant: tuple[str, str]) -> AuditVerdict:
     """
     anchor = _head(log, tenant)  # before the lines, so that a writer at work cannot be ahead of them
     walk = _Walk(anchor.seq if anchor else -1)
-    for line, mac, where in _lines(log, tenant):
-        walk.take(line, mac, where)
-    faults = [*walk.faults, *(f"{where}: a line that is not the audit's" for _, where in walk.foreign)]
+    for seen in _seen(log, tenant):
+        walk.take(seen)
+    faults = walk.told()
     if anchor is INVALID:
         faults.append("the head in the trust home is not valid")
     elif anchor is None and walk.events:
@@ -67,32 +87,50 @@ def verify(log: AuditLog, tenant: tuple[str, str]) -> AuditVerdict:
 
 
 class _Walk:
-    """What a chain turned out to be on the way through its lines."""
+    """What a chain turned out to be on the way through its lines; so many faults are kept and no more."""
 
     def __init__(self, anchor_seq: int) -> None:
         self._anchor_seq = anchor_seq
         self._head = bytes(32)
+        self._faults: list[str] = []
+        self._foreign: list[tuple[int, str]] = []
+        self._more = 0
         self.anchored: bytes | None = None
         self.events, self.gaps, self.seq = 0, 0, -1
-        self.faults: list[str] = []
-        self.foreign: list[tuple[int, str]] = []
 
-    def take(self, line: AuditLine | None, mac: bytes, where: str) -> None:
+    def take(self, seen: _Seen) -> None:
         """Take the next line, or what stands where one should."""
+        line = seen.line
         if line is None:
-            self.foreign.append((int.from_bytes(mac, "big"), where))
+            if seen.alien:
+                self._fault(f"{seen.where}: {seen.alien}")
+            elif len(self._foreign) < MAX_FAULTS:
+                self._foreign.append((seen.size, seen.where))
+            else:
+                self._more += 1
             return
         lost = line.seq - self.seq - 1
         if line.event is EventKind.GAP and 0 < lost == line.count:
             self.gaps += lost
         elif lost or line.prev != self._head.hex():
-            self.faults.append(f"{where}: event {line.seq} does not follow event {self.seq}")
+            self._fault(f"{seen.where}: event {line.seq} does not follow event {self.seq}")
         if line.event is EventKind.REPAIRED:
-            closed = [one for one in self.foreign if one[0] == line.bytes]
-            self.foreign = [one for one in self.foreign if one not in closed[:1]]
-        self.events, self.seq, self._head = self.events + 1, line.seq, mac
+            closed = [one for one in self._foreign if one[0] == line.bytes]
+            self._foreign = [one for one in self._foreign if one not in closed[:1]]
+        self.events, self.seq, self._head = self.events + 1, line.seq, seen.mac
         if line.seq == self._anchor_seq:
-            self.anchored = mac
+            self.anchored = seen.mac
+
+    def told(self) -> list[str]:
+        """The faults in words."""
+        faults = [*self._faults, *(f"{where}: a line that is not the audit's" for _, where in self._foreign)]
+        return [*faults, f"and {self._more} more like these"] if self._more else faults
+
+    def _fault(self, words: str) -> None:
+        if len(self._faults) < MAX_FAULTS:
+            self._faults.append(words)
+        else:
+            self._more += 1
 
 
 def _head(log: AuditLog, tenant: tuple[str, str]) -> Anchor | None:
@@ -102,28 +140,51 @@ def _head(log: AuditLog, tenant: tuple[str, str]) -> Anchor | None:
         return INVALID
 
 
-def _lines(log: AuditLog, tenant: tuple[str, str]) -> Iterator[tuple[AuditLine | None, bytes, str]]:
-    """Each line with its MAC and place; for a line that is none, its size stands for the MAC."""
+def _seen(log: AuditLog, tenant: tuple[str, str]) -> Iterator[_Seen]:
+    """What is in the months, oldest first: the lines that were there while the lock was held."""
     directory = log.root.dir(layout.audit_dir(tenant))
     if directory is None:
         return
-    chain = log.chain(tenant)
     with directory:
         with contextlib.ExitStack() as held:
             # Whoever took the lock file away hides nothing by it.
             with contextlib.suppress(FileNotFoundError):
                 held.enter_context(FileLock(directory, "audit.lock", shared=True))
-            raws = [(month, directory.read(f"{month}.jsonl", _MONTH_LIMIT)) for month in months_in(directory)]
-        for month, raw in raws:
-            lines = (raw or b"").split(b"\n")
-            torn = lines.pop()
-            for number, one in enumerate(lines, 1):
-                place = f"{month} line {number}"
-                try:
-                    line, mac = read_line(log.trust.keys, chain, one + b"\n")
-                except BadLine:
-                    yield None, len(one).to_bytes(8, "big"), place
-                else:
-                    yield line, mac, place
-            if torn:
-                yield None, len(torn).to_bytes(8, "big"), f"{month} line {len(lines) + 1}, not ended"
+            with contextlib.suppress(NoValidSlot):
+                held.enter_context(
+                    log.trust.anchors.watched(layout.audit_head_path(tenant), log.chain(tenant))
+                )
+            found = [(month, _measure(directory, month)) for month in months_in(directory)]
+        for month, measured in found:
+            yield from _month(log, log.chain(tenant), directory, month, measured)
+
+
+def _measure(directory: Dir, month: str) -> tuple[int, int]:
+    """The inode and the size of a month's file: lines are only ever added behind it."""
+    file = open_month(directory, month)
+    if not isinstance(file, File):
+        return 0, 0
+    with file:
+        return file.inode, file.size
+
+
+def _month(
+    log: AuditLog, chain: Chain, directory: Dir, month: str, measured: tuple[int, int]
+) -> Iterator[_Seen]:
+    """The lines of one month as they were when it was measured, or why it is not the audit's."""
+    keys, (inode, until) = log.trust.keys, measured
+    file = open_month(directory, month) or CHANGED
+    if isinstance(file, str):
+        yield _Seen(month=month, alien=file)
+        return
+    with file:
+        if file.inode != inode or file.size < until:
+            yield _Seen(month=month, alien=CHANGED)
+            return
+        _, last = last_event(keys, chain, file, until)
+        if last and not (last[0].at.startswith(month) or has_event_of(keys, chain, file, until, month)):
+            yield _Seen(month=month, alien=OTHER_MONTHS)
+            return
+        for number, (raw, size, ended) in enumerate(lines_of(file, until), 1):
+            line, mac = (verified(keys, chain, raw) if ended else None) or (None, b"")
+            yield _Seen(month=month, number=number, ended=ended, line=line, mac=mac, size=size)

@@ -68,6 +68,13 @@ class Ledger:
         """Whether ``raw`` is, byte for byte, the lines taken so far."""
         return digests.digest(digests.DIGEST, raw) == self._bytes.digest()
 
+    def begins_with(self, count: int, last: str | None) -> bool:
+        """Whether ``count`` records joined first, the last of which was ``last``.
+
+        Who followed the order so far asks it: a reader may have foreseen lines that were never written.
+        """
+        return not count or self.order[count - 1 : count] == [last]
+
     def copy(self) -> Ledger:
         """A ledger that can be carried on without changing this one."""
         other = Ledger(self.chain)

@@ -4,8 +4,8 @@ Every other room hands it a path relative to a :class:`Root` and gets back a che
 """
 
 from nsstore.root.flusher import flusher
-from nsstore.root.handles import READ, WRITE, Dir, File
-from nsstore.root.locks import FileLock
+from nsstore.root.handles import READ, WRITE, Dir, File, NewFile
+from nsstore.root.locks import LIMIT_SECONDS, RANGES, FileLock, RangeLock
 from nsstore.root.opener import KernelOpener, Opener, WalkOpener
 from nsstore.root.places import (
     check_path,
@@ -20,13 +20,17 @@ from nsstore.root.places import (
 from nsstore.root.tree import Root
 
 __all__ = [
+    "LIMIT_SECONDS",
+    "RANGES",
     "READ",
     "WRITE",
     "Dir",
     "File",
     "FileLock",
     "KernelOpener",
+    "NewFile",
     "Opener",
+    "RangeLock",
     "Root",
     "WalkOpener",
     "check_path",

@@ -24,11 +24,12 @@ class Flusher:
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
-        self._at_work = threading.Lock()
+        self._at_work = threading.RLock()
         self._dirty: dict[tuple[Root, str], None] = {}
         self._thread: threading.Thread | None = None
         self._failed: weakref.WeakKeyDictionary[Root, dict[str, StoreError | OSError]]
         self._failed = weakref.WeakKeyDictionary()
+        self._any_failed = False
 
     def note(self, root: Root, path: str) -> None:
         """Remember that ``path`` beneath ``root`` was appended to and is not durable yet."""
@@ -60,10 +61,11 @@ class Flusher:
 
     def require_healthy(self, *files: tuple[Root, str]) -> None:
         """Raise the failure of an earlier flush of one of these files, once."""
-        if not self._failed:
+        if not self._any_failed:
             return
         with self._lock:
             told = [self._failed.get(root, {}).pop(path, None) for root, path in files]
+            self._any_failed = any(self._failed.values())
         for failed in filter(None, told):
             raise failed
 
@@ -90,6 +92,7 @@ class Flusher:
                 err.__traceback__ = err.__context__ = None  # they would keep the root from being dropped
                 with self._lock:
                     self._failed.setdefault(root, {})[path] = err
+                    self._any_failed = True
 
     def _run(self) -> None:
         while True:
@@ -100,8 +103,9 @@ class Flusher:
 
     def after_fork(self) -> None:
         """Start afresh in a forked child: what the parent noted is the parent's to flush."""
-        self._lock, self._at_work = threading.Condition(), threading.Lock()
+        self._lock, self._at_work = threading.Condition(), threading.RLock()
         self._dirty, self._thread, self._failed = {}, None, weakref.WeakKeyDictionary()
+        self._any_failed = False
 
 
 flusher: Final = Flusher()

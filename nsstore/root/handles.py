@@ -35,8 +35,9 @@ class Handle:
             os.close(fd)
 
     def __del__(self) -> None:
-        with contextlib.suppress(OSError):  # nobody is left to hear of it
-            self.close()
+        if self.fd >= 0:
+            with contextlib.suppress(OSError):  # nobody is left to hear of it
+                self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +65,10 @@ class Handle:
 
     def stat(self) -> os.stat_result:
         return os.fstat(self.fd)
+
+    def has_name(self) -> bool:
+        """Whether the file has its one name still, wherever it is: enough where nobody else writes."""
+        return self.fd >= 0 and os.fstat(self.fd).st_nlink == 1
 
     def flush(self) -> None:
         """Make what was written here durable; a flush that failed is never tried again."""
@@ -131,13 +136,46 @@ class File(Handle):
             raise failure("cutting a torn line", err) from None
         self.flush()
 
+
+class NewFile(File):
+    """A complete file that has no name in its directory yet; closed before it has one, it never was."""
+
+    def __init__(self, root: Root, fd: int, draft: tuple[Dir, str] | None) -> None:
+        super().__init__(root, fd)
+        self._draft = draft
+
     def write_raw(self, raw: bytes) -> None:
-        """Write all of ``raw`` into a new file; errors stay ``OSError``, to be undone."""
+        """Write all of it; errors stay ``OSError``, to be undone."""
         step("write")
         done = os.write(self.fd, raw)
         while done < len(raw):
             done += os.write(self.fd, raw[done:])
         self.size = len(raw)
+
+    def appear(self, directory: Dir, name: str) -> None:
+        """Take a name in a directory; replaces nothing. Raises ``FileExistsError`` if it is taken."""
+        try:
+            require_name(name)
+            if self._draft is None:
+                step("link")
+                os.link(f"/proc/self/fd/{self.fd}", name, dst_dir_fd=directory.fd, follow_symlinks=True)
+            else:
+                drafts, draft = self._draft
+                step("rename")
+                self.root.rename(drafts.fd, draft, directory.fd, name)
+                self._draft = None
+                drafts.close()
+        except FileExistsError:
+            raise
+        except OSError as err:
+            raise failure("writing a new file", err) from None
+
+    def close(self) -> None:
+        draft, self._draft = self._draft, None
+        if draft is not None:
+            with draft[0] as drafts:
+                _unlink_quietly(drafts.fd, draft[1])
+        super().close()
 
 
 class Dir(Handle):
@@ -193,6 +231,13 @@ class Dir(Handle):
         with file:
             return file.read(limit)
 
+    def begin(self, raw: bytes) -> NewFile:
+        """Write a complete file that has no name yet; the disk begins with it, so that a flush waits less."""
+        try:
+            return self._begin(raw, writeback=True)
+        except OSError as err:
+            raise failure("writing a new file", err) from None
+
     def publish(self, name: str, raw: bytes) -> File:
         """Make a complete file appear under ``name`` without replacing one; not yet flushed.
 
@@ -200,39 +245,34 @@ class Dir(Handle):
         """
         try:
             require_name(name)
-            return self._unnamed(name, raw) if self.root.unnamed_files else self._renamed(name, raw)
-        except FileExistsError:
-            raise
+            file = self._begin(raw, writeback=False)
         except OSError as err:
             raise failure("writing a new file", err) from None
-
-    def _unnamed(self, name: str, raw: bytes) -> File:
-        fd = self.root.opener(self.fd, ".", system.UNNAMED | os.O_RDWR)
-        file = File(self.root, fd)
         try:
-            os.fchmod(fd, 0o600)
-            file.write_raw(raw)
-            step("link")
-            os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=self.fd, follow_symlinks=True)
+            file.appear(self, name)
         except BaseException:
             file.close()
             raise
         return file
 
-    def _renamed(self, name: str, raw: bytes) -> File:
-        with contextlib.ExitStack() as undo:
-            drafts = undo.enter_context(self.root.make_dir("tmp"))
+    def _begin(self, raw: bytes, *, writeback: bool) -> NewFile:
+        root = self.root
+        if root.unnamed_files:
+            file = NewFile(root, root.opener(self.fd, ".", system.UNNAMED | os.O_RDWR), None)
+        else:
+            drafts = root.make_dir("tmp")
             draft = f"{os.getpid()}-{os.urandom(8).hex()}"
-            fd = self.root.opener(drafts.fd, draft, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            undo.callback(_unlink_quietly, drafts.fd, draft)
-            file = undo.enter_context(File(self.root, fd))
-            os.fchmod(fd, 0o600)
+            fd = root.opener(drafts.fd, draft, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            file = NewFile(root, fd, (drafts, draft))
+        try:
+            os.fchmod(file.fd, 0o600)
             file.write_raw(raw)
-            step("rename")
-            self.root.rename(drafts.fd, draft, self.fd, name)
-            undo.pop_all()
-            drafts.close()
-            return file
+            if writeback:
+                system.begin_writeback(file.fd)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def replace(self, name: str, raw: bytes) -> None:
         """Put a complete file in place of whatever ``name`` was, durably; never in place of a record."""

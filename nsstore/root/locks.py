@@ -1,10 +1,11 @@
-"""Locks between processes and threads: ``flock`` on a file that is never replaced nor unlinked."""
+"""Locks between processes and threads: on a whole lock file, and on a range of bytes of a file."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
+import struct
 import time
 import weakref
 from types import TracebackType
@@ -18,8 +19,12 @@ from nsstore.root.tree import Root
 
 LIMIT_SECONDS: Final = 10.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.0002, 0.01
+_SET: Final[int] = getattr(fcntl, "F_OFD_SETLK", -1)
+RANGES: Final = _SET != -1
+_FLOCK: Final = struct.Struct("@hhqqi")
 
 _locks: weakref.WeakSet[FileLock] = weakref.WeakSet()
+_ranged: weakref.WeakSet[File] = weakref.WeakSet()
 
 
 class FileLock:
@@ -69,6 +74,10 @@ class FileLock:
         self.release()
         return False
 
+    def still(self, path: str) -> bool:
+        """Whether ``path`` names this file still: all that is left to ask for the holder of a range."""
+        return self.file.fd >= 0 and self.file.root.still_in_place(self.file, path)
+
     def release(self) -> None:
         """Let the next one in and close the descriptor; a second time does nothing."""
         self.pause()
@@ -81,6 +90,34 @@ class FileLock:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+class RangeLock:
+    """Holds a range of bytes of an open file alone, whoever took away or replaced any other lock.
+
+    No two holders share a descriptor, as with :class:`FileLock`; the end of the descriptor is the end
+    of the hold. Where the system has no such locks (``RANGES`` says so) nothing is held.
+    """
+
+    def __init__(self, file: File, offset: int, size: int, *, shared: bool = False) -> None:
+        self._file = file
+        kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
+        self._take = _FLOCK.pack(kind, os.SEEK_SET, offset, size, 0)
+        self._free = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, offset, size, 0)
+        _ranged.add(file)
+
+    def take(self) -> None:
+        """Wait for the range. Raises :class:`Refused` (retryable) after ten seconds."""
+        if RANGES and not _take(self._file.fd, self._take):
+            _wait(self._file.fd, self._take, time.monotonic() + LIMIT_SECONDS)
+
+    def free(self) -> None:
+        """Let the next one in."""
+        if RANGES:
+            try:
+                fcntl.fcntl(self._file.fd, _SET, self._free)
+            except (OSError, ValueError):
+                self._file.close()  # closing lets the next one in just as well
 
 
 def _acquire(directory: Dir, name: str, *, shared: bool) -> File:
@@ -101,7 +138,7 @@ def _acquire(directory: Dir, name: str, *, shared: bool) -> File:
             raise _overdue()
 
 
-def _wait(fd: int, how: int, until: float) -> None:
+def _wait(fd: int, how: int | bytes, until: float) -> None:
     pause = _FIRST_WAIT
     while not _take(fd, how):
         if time.monotonic() > until:
@@ -110,11 +147,14 @@ def _wait(fd: int, how: int, until: float) -> None:
         pause = min(pause * 2, _LONGEST_WAIT)
 
 
-def _take(fd: int, how: int) -> bool:
-    """Take the lock if nobody is in the way."""
+def _take(fd: int, how: int | bytes) -> bool:
+    """Take the lock (a kind of ``flock``, or a range as the system spells it) if nobody is in the way."""
     try:
         step("flock")
-        fcntl.flock(fd, how | fcntl.LOCK_NB)
+        if isinstance(how, int):
+            fcntl.flock(fd, how | fcntl.LOCK_NB)
+        else:
+            fcntl.fcntl(fd, _SET, how)
     except OSError as err:
         if err.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR):
             raise failure("locking", err) from None
@@ -142,6 +182,8 @@ def _close_in_child() -> None:
     for lock in list(_locks):
         lock.held = False
         lock.file.close()
+    for file in list(_ranged):
+        file.close()
 
 
 os.register_at_fork(after_in_child=_close_in_child)

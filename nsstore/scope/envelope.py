@@ -100,7 +100,7 @@ def one_of(first: str, one: object, second: str, other: object) -> None:
     check_id(first, one) if other is None else check_id(second, other)
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, cache_hash=True):
     """The dimensions a record belongs to; no value is missing and none is a pattern.
 
     Exactly one of ``tenant_id``/``group_id`` and one of ``session_id``/``conversation_id`` is an
@@ -152,7 +152,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return ("conversation", self.conversation_id)
 
 
-class ScopeEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScopeEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, cache_hash=True):
     """Who asks, from where, for what: built by the host program, never by a model.
 
     ``allowed_branches`` and ``allowed_baselines`` always contain the scope's own (current) value;

@@ -21,7 +21,7 @@ LEVELS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 }
 
 
-class Namespace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Namespace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, cache_hash=True):
     """One leaf directory, named by its area and its ordered (dimension, id) pairs.
 
     Two scopes share a namespace only if every pair is equal; keys are tuples, never joined text.

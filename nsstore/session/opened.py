@@ -87,7 +87,8 @@ def open_store(
 
     Opening makes nothing. The trust home is ``trust_home``, else ``NSSTORE_TRUST_HOME``, else the
     user's state directory. Raises :class:`InvalidInput` if there is no store, :class:`Refused` if
-    its keys are not here or it is bound to another place.
+    its keys are not here, it is bound to another place, or ``create`` would put an empty store in the
+    place of one that was written to and is gone.
     """
     if create and is_free(path):
         return OpenStore(*create_root(path, trust_home))

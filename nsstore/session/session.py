@@ -191,7 +191,9 @@ def _related(sight: Sight, record_id: str) -> frozenset[str]:
 
 def _given(values: Iterable[str]) -> tuple[str, ...]:
     """A list as a tuple; one text alone, and what is no list, are left for the check to refuse."""
-    if isinstance(values, str | tuple) or not isinstance(cast("object", values), Iterable):
+    if type(values) is tuple:
+        return cast("tuple[str, ...]", values)
+    if isinstance(values, str) or not isinstance(cast("object", values), Iterable):
         return cast("tuple[str, ...]", values)
     return tuple(values)
 

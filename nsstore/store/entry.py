@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from nsstore.audit import AuditEvent, EventKind
+from nsstore.errors import Refused, StoreError
 from nsstore.incident import IncidentKind
 from nsstore.ledger import (
     Event,
@@ -20,7 +22,7 @@ from nsstore.ledger import (
     read_intent,
     write_intent,
 )
-from nsstore.root import WRITE, Dir, File, FileLock, flusher
+from nsstore.root import RANGES, WRITE, Dir, File, FileLock, flusher
 from nsstore.store.judge import Verdict
 from nsstore.store.survey import Survey
 from nsstore.trust import Cell, NoValidSlot
@@ -48,8 +50,10 @@ class Entry:
         store.root.require_place()
         self.lock = FileLock.at(store.root, place.lock)
         try:
-            self.file = store.root.open_file(place.ledger, WRITE)
             self.cell = store.trust.anchors.open(place.anchors, place.chain)
+            if self.cell is not None:
+                self.cell.hold()
+            self.file = store.root.open_file(place.ledger, WRITE)
         except NoValidSlot:
             self.close()
             raise store.witness.fail(place, IncidentKind.ANCHOR_BROKEN, "cell") from None
@@ -66,16 +70,21 @@ class Entry:
 
     def pause(self) -> None:
         """Let the next writer in, and keep the descriptors for :meth:`resume`."""
+        if self.cell is not None:
+            self.cell.free()
         self.lock.pause()
 
     def resume(self) -> bool:
         """Hold the namespace again; ``False``, and closed, if it does not go on from what was known."""
         place = self.leaf.place
         try:
-            if self.lock.resume(place.lock):
-                if self._is_where_it_was() and self.goes_on(read_intent(self.lock.file, self.intent)):
-                    return True
-                self.close()
+            if (
+                self._is_where_it_was()
+                and (self.lock.still(place.lock) if RANGES else self.lock.resume(place.lock))
+                and self.goes_on(read_intent(self.lock.file, self.intent))
+            ):
+                return True
+            self.close()
         except NoValidSlot:
             self.close()
         except BaseException:
@@ -84,14 +93,10 @@ class Entry:
         return False
 
     def _is_where_it_was(self) -> bool:
-        """Whether ledger and anchor are the files that their paths name, and the anchor is proven."""
-        store, place = self.leaf.store, self.leaf.place
-        if not (self.cell and self.file and store.root.still(self.file, place.ledger)):
+        """Hold the cell; whether ledger and anchor are the files that their paths name, and it is proven."""
+        if self.cell is None or self.file is None or not self.cell.hold_again():
             return False
-        if not store.trust.home.still(self.cell.file, place.anchors):
-            return False
-        self.cell.look()
-        return True
+        return self.leaf.store.root.still(self.file, self.leaf.place.ledger)
 
     def goes_on(self, intent: Intent | None) -> bool:
         """Whether ledger and cell go on from what this process verified, and no intent is unfinished."""
@@ -134,6 +139,11 @@ class Entry:
         for line in lines:
             self.ledger.apply(line)
 
+    def prepare(self, last: Line) -> None:
+        """Make ready what :meth:`advance` will write when the head is this line."""
+        if self.cell is not None:
+            self.cell.prepare(last.event.seq, last.mac)
+
     def advance(self, *, flush: bool) -> None:
         """Move the anchor up to the ledger's head."""
         trust, place = self.leaf.store.trust, self.leaf.place
@@ -146,13 +156,30 @@ class Entry:
             flusher.note(trust.home, place.anchors)
 
     def begin(self) -> None:
-        """Give the namespace its genesis and its cell if it lacks one, durable with every directory."""
+        """Give the namespace its genesis and its cell if it lacks one, durable with every directory.
+
+        Raises :class:`Refused` (retryable) if another writer began it at the same time: that takes two
+        that hold the lock file, one of which somebody took away.
+        """
         if self.cell is not None:
             return
         store, place = self.leaf.store, self.leaf.place
         store.root.make_dir(place.ledger_folder, flush=True).close()
         store.root.make_dir(place.records, flush=True).close()
+        anchors = store.trust.anchors
+        anchors.create(place.anchors, place.chain, self._begin_chain)
+        self.cell = anchors.open(place.anchors, place.chain)
+        if self.cell is not None:
+            self.cell.hold()
+        if self.cell is None or self.cell.anchor.head != self.ledger.head:
+            raise Refused(
+                "another writer began this namespace just now: try again", reason="locked", retryable=True
+            )
+
+    def _begin_chain(self) -> tuple[int, bytes]:
+        """Write the genesis, unless a writer died behind it, and return the head of the chain."""
         if self.ledger.seq < 0:
+            place = self.leaf.place
             event = Genesis(
                 seq=0,
                 area=place.ns.area,
@@ -161,22 +188,21 @@ class Entry:
                 prev=ZERO,
             )
             self.append(self.line(event), flush=True)
-            with store.root.make_dir(place.ledger_folder) as folder:
+            with self.leaf.store.root.make_dir(place.ledger_folder) as folder:
                 folder.flush()
-        anchors = store.trust.anchors
-        anchors.create(place.anchors, place.chain, self.ledger.seq, self.ledger.head)
-        self.cell = anchors.open(place.anchors, place.chain)
+        return self.ledger.seq, self.ledger.head
 
     def set_aside(self, names: list[str]) -> None:
-        """Move names that a dead writer left to the quarantine, bytes and all."""
+        """Move names that a dead writer left to the quarantine, bytes and all; each is told first."""
         store, place = self.leaf.store, self.leaf.place
         directory = store.root.dir(place.records)
         if directory is None or not names:
             return
         with directory:
-            for name in names:
-                incident_id = store.witness.tell(place, IncidentKind.TORN, name, again=True)
-                with store.root.make_dir(f"quarantine/{incident_id}") as aside:
+            told = store.witness.tell_all(place, dict.fromkeys(names, IncidentKind.TORN), again=True)
+            for name, incident_id in told.items():
+                # What cannot be moved stays where it is, and is not read there either.
+                with suppress(StoreError), store.root.make_dir(f"quarantine/{incident_id}") as aside:
                     directory.move(name, aside, name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 from nsstore.errors import EscapeError, SystemFailure
@@ -43,7 +44,8 @@ class Leaf:
         self.clock_told = False
         self.entry: Entry | None = None
         self._classes: set[ReadClass] = set()
-        self._classified: list[str] = []
+        self._classified = 0
+        self._last_classified: str | None = None
 
     def read(self) -> Ledger:
         """The ledger that anchor, disk and chain agree on now; an unwritten namespace has an empty one.
@@ -62,8 +64,8 @@ class Leaf:
 
     def require_whole(self) -> None:
         """Refuse a namespace that lost a record. Raises :class:`IntegrityError`."""
-        for record_id in sorted(self._missing):
-            raise self.store.witness.fail(self.place, IncidentKind.MISSING, record_id)
+        if self._missing:
+            raise self.store.witness.fail(self.place, IncidentKind.MISSING, min(self._missing))
 
     @property
     def missing(self) -> frozenset[str]:
@@ -123,12 +125,11 @@ class Leaf:
     def classes(self, ledger: Ledger, tag: Callable[[str], Tag]) -> frozenset[ReadClass]:
         """The readability classes that exist in this namespace; members are classified once."""
         with self.lock:
-            done = len(self._classified)
-            if ledger.order[done - 1 : done] != self._classified[-1:]:
-                self._classes, self._classified, done = set(), [], 0  # a reader foresaw other lines
-            for record_id in ledger.order[done:]:
+            if not ledger.begins_with(self._classified, self._last_classified):
+                self._classes, self._classified = set(), 0
+            for record_id in ledger.order[self._classified :]:
                 self._classes.add(tag(record_id).readable)
-                self._classified.append(record_id)
+                self._classified, self._last_classified = self._classified + 1, record_id
             return frozenset(self._classes)
 
     def follow(self, file: File | None, cell: Cell | None) -> Ledger | None:
@@ -153,16 +154,15 @@ class Leaf:
     def look_locked(self) -> tuple[Survey, Verdict]:
         """Look again while no writer is at work: only this verdict counts. Makes nothing."""
         folder, _, name = self.place.lock.rpartition("/")
-        directory = self.store.root.dir(folder)
-        if directory is None:
+        with ExitStack() as held:
+            directory = self.store.root.dir(folder)
+            if directory is not None:
+                held.enter_context(directory)
+                with suppress(FileNotFoundError):
+                    held.enter_context(FileLock(directory, name, shared=True))
+            with suppress(NoValidSlot):  # what it does not prove is for the look to tell
+                held.enter_context(self.store.trust.anchors.watched(self.place.anchors, self.place.chain))
             return self.look(None)
-        with directory:
-            try:
-                lock = FileLock(directory, name, shared=True)
-            except FileNotFoundError:
-                return self.look(None)
-            with lock:
-                return self.look(None)
 
     def _prove(self, name: str) -> Header:
         """The header of an unlisted name. What is no file is kept out as any other stray, not followed."""
@@ -184,8 +184,7 @@ class Leaf:
     def take(self, survey: Survey, verdict: Verdict) -> None:
         """Audit what the verdict found, then keep it; raises for a closed namespace."""
         witness = self.store.witness
-        for name, kind in sorted(verdict.strays.items()):
-            witness.tell(self.place, kind, name)
+        witness.tell_all(self.place, verdict.strays)
         if verdict.closed is not None:
             self.forget()
             raise witness.fail(self.place, verdict.closed, str(verdict.ledger.seq))

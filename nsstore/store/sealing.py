@@ -48,16 +48,12 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     same_key: tuple[str, ...]
 
 
-class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """A drafted record as the bytes of its file, and the ledger line that makes it a member."""
+class Sealed(msgspec.Struct, frozen=True):
+    """A drafted record as the bytes of its file, and the event that makes it a member."""
 
     draft: Draft
     raw: bytes
-    line: Line
-
-    @property
-    def name(self) -> str:
-        return f"{self.draft.record_id}.md"
+    event: Written
 
 
 class Unproven(ValueError):
@@ -73,16 +69,15 @@ def seal(keys: Keys, chain: Chain, draft: Draft, seq: int, prev: bytes) -> Seale
     key_id, head = keys.active, prev.hex()
     own = (draft.record_id, draft.created_at, seq, head, draft.salt)
     before, after = draft.form.around_seal(own, key_id, draft.text)
-    mac = _mac(keys, chain, key_id, (chain.sealing, before, record.ZEROS, after))
+    digits = _mac(keys, chain, key_id, (chain.sealing, before, record.ZEROS, after)).hex()
     event = Written(
         seq=seq,
         record=draft.record_id,
-        seal=record.seal_text(key_id, mac),
+        seal=f"1:{key_id}:{digits}",
         idem=draft.form.header.idempotency,
         prev=head,
     )
-    raw = b"".join((before, mac.hex().encode(), after))
-    return Sealed(draft=draft, raw=raw, line=make_line(keys, chain, event, key_id))
+    return Sealed(draft, b"".join((before, digits.encode(), after)), event)
 
 
 def line_of(keys: Keys, chain: Chain, header: record.Header) -> Line:

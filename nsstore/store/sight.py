@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Self
 
-from nsstore.errors import IntegrityError
+from nsstore.errors import EscapeError, IntegrityError
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger
 from nsstore.policy import Decision, ReadClass, Reason, decide, decide_class
@@ -20,13 +21,20 @@ ABSENT = Decision(allowed=False, reason=Reason.UNPROVEN_OWNER, stale=False)
 
 
 class Sight:
-    """The members of a namespace that a request may read, decided by class and again by bytes."""
+    """The members of a namespace that a request may read, decided by class and again by bytes.
+
+    Every member is classified before any is asked for, so that one that is denied and one that is not
+    there take the same time. A damaged one ends that: it is told, and what comes behind it is classified
+    when it is asked for.
+    """
 
     def __init__(self, leaf: Leaf, envelope: ScopeEnvelope, ledger: Ledger) -> None:
         self.leaf = leaf
         self.envelope = envelope
         self.ledger = ledger
         self._decided: dict[ReadClass, Decision] = {}
+        with suppress(IntegrityError, EscapeError):
+            self.classes()
 
     @classmethod
     def of(cls, leaf: Leaf, envelope: ScopeEnvelope) -> Self:

@@ -58,7 +58,7 @@ class Store:
         self.witness = Witness(self.audit, trust.keys)
         self._leaves: OrderedDict[Namespace, Leaf] = OrderedDict()
         self._written: OrderedDict[Namespace, Leaf] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.last_written: Leaf | None = None
         self._pid = os.getpid()
 
@@ -100,7 +100,7 @@ class Store:
     def _start_afresh(self) -> None:
         """A forked child has no thread that could release a lock of the parent's."""
         inherited = [leaf.entry for leaf in self._written.values() if leaf.entry is not None]
-        self._pid, self._lock = os.getpid(), threading.Lock()
+        self._pid, self._lock = os.getpid(), threading.RLock()
         self._leaves, self._written = OrderedDict(), OrderedDict()
         for entry in inherited:
             entry.close()
@@ -133,7 +133,8 @@ def create_root(
     """Make a store in an absent or empty directory: id, keys and binding, in one call.
 
     The claim comes last and replaces nothing: of two processes that make a store at once, one makes
-    it and both open it. Raises :class:`InvalidInput` if something else is there already.
+    it and both open it. Raises :class:`InvalidInput` if something else is there already,
+    :class:`Refused` if a store that was written to was here and is gone.
     """
     if not is_free(path):
         raise InvalidInput("a store is made in an absent or empty directory, and this one is neither")
@@ -143,8 +144,10 @@ def create_root(
     root = Root.make(path)
     try:
         trust = create_trust(root, trust_home)
-    except BaseException:
+    except BaseException as err:
         root.close()
+        if isinstance(err, Refused) and holds(path, STORE_FILE):
+            return open_root(path, trust_home)  # it is not gone: another process made it meanwhile
         if fresh:
             remove_empty(path)
         raise

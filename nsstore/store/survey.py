@@ -118,11 +118,11 @@ def look(root: Root, trust: Trust, place: Place, known: Ledger | None = None) ->
     )
 
 
-def read_lines(file: File, size: int) -> bytes:
-    """The bytes of a file of lines; what is longer than any line can be is not read to its end."""
+def read_lines(file: File, start: int, size: int) -> bytes:
+    """The bytes of a file of lines from ``start`` on; one that no line can be is not read to its end."""
     raw = bytearray()
-    while len(raw) < size:
-        more = file.read_at(len(raw), min(CHUNK, size - len(raw)))
+    while start + len(raw) < size:
+        more = file.read_at(start + len(raw), min(CHUNK, size - start - len(raw)))
         raw += more
         if b"\n" not in more:
             break
@@ -142,7 +142,7 @@ def read_ledger(
     with file:
         stamp = Stamp.of(file)
         ledger = known if known is not None and known.size <= stamp.size else Ledger(place.chain)
-        raw = read_lines(file, min(stamp.size, MAX_LEDGER))
+        raw = read_lines(file, 0, min(stamp.size, MAX_LEDGER))
     if not ledger.is_spelled(raw[: ledger.size]):
         ledger = Ledger(place.chain)
     try:
@@ -157,9 +157,7 @@ def catch_up(trust: Trust, known: Ledger, file: File) -> bool:
     if size == known.size:
         return True
     try:
-        return size > known.size and not extend(
-            trust.keys, known, file.read_at(known.size, size - known.size)
-        )
+        return size > known.size and not extend(trust.keys, known, read_lines(file, known.size, size))
     except BadLine:
         return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -27,6 +27,7 @@ WORDS: Final[dict[IncidentKind, str]] = {
     IncidentKind.ANCHOR_BROKEN: "the trust home does not prove this namespace",
 }
 _MAX_KNOWN: Final = 100_000
+_MAX_APART: Final = 16
 
 
 class Witness:
@@ -37,30 +38,52 @@ class Witness:
         self.keys = keys
         self._known: dict[tuple[Namespace, IncidentKind, str], str] = {}
 
-    def tell(self, place: Place, kind: IncidentKind, what: str, *, again: bool = False) -> str:
+    def tell(self, place: Place, kind: IncidentKind, what: str) -> str:
         """Audit an incident durably and return its id. Raises :class:`WitnessError` if it cannot be.
 
-        One that this process told before keeps its id and is not told twice, unless ``again`` says
-        that it happened once more.
+        One that this process told before keeps its id and is not told twice.
         """
-        known = (place.ns, kind, what)
-        incident_id = self._known.get(known)
-        if incident_id is not None and not again:
-            return incident_id
+        return self.tell_all(place, {what: kind})[what]
+
+    def tell_all(
+        self, place: Place, found: Mapping[str, IncidentKind], *, again: bool = False
+    ) -> dict[str, str]:
+        """Audit incidents durably and return the id of each; many of one kind are told as one event.
+
+        So that whoever can add names cannot buy a flush with each of them. ``again`` says that they
+        happened once more, whatever was told before.
+        """
+        ids: dict[str, str] = {}
+        for what, kind in found.items():
+            known = None if again else self._known.get((place.ns, kind, what))
+            if known is not None:
+                ids[what] = known
+        for kind in sorted(set(found.values())):
+            untold = sorted(what for what, one in found.items() if one is kind and what not in ids)
+            for group in [untold] if len(untold) > _MAX_APART else [[what] for what in untold]:
+                if group:
+                    ids |= dict.fromkeys(group, self._tell(place, kind, group))
+        return ids
+
+    def _tell(self, place: Place, kind: IncidentKind, group: list[str]) -> str:
         incident_id = new_incident_id()
         key = self.keys.tenant(self.keys.active, place.ns.tenant)
         assert key is not None
+        names = [os.fsencode(what) for what in group]
+        named = names[0] if len(names) == 1 else digests.lp(*names)
         self.audit.append(
             place.ns.tenant,
             AuditEvent(
                 event=EventKind.UNTAGGED if kind is IncidentKind.UNTAGGED else EventKind.CONTAMINATION,
                 reason=kind.value,
                 incident=incident_id,
-                digest=digests.mac(key, digests.DIGEST, place.chain.prefix, os.fsencode(what)).hex(),
+                count=len(group) if len(group) > 1 else None,
+                digest=digests.mac(key, digests.DIGEST, place.chain.prefix, named).hex(),
             ),
         )
-        if len(self._known) < _MAX_KNOWN:
-            self._known[known] = incident_id
+        self._known.update(((place.ns, kind, what), incident_id) for what in group)
+        while len(self._known) > _MAX_KNOWN:
+            del self._known[next(iter(self._known))]
         return incident_id
 
     def fail(self, place: Place, kind: IncidentKind, what: str) -> IntegrityError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
 
-from nsstore.root import READ, WRITE, File, FileLock, Root
+from nsstore.root import READ, WRITE, File, FileLock, RangeLock, Root
 from nsstore.trust.cells import (
     CELL,
     SLOT,
@@ -25,9 +27,11 @@ class NoValidSlot(Exception):
 
 
 class Cell:
-    """The open cell of one chain: its newest anchor, moved up by whoever holds the chain's lock.
+    """The open cell of one chain: its newest anchor, moved up by whoever holds the chain alone.
 
-    ``anchor`` is the newest head that was seen. Raises :class:`NoValidSlot`, closed, if none is proven.
+    Whoever moves it holds the cell itself besides the chain's lock file, which stands in the root and
+    can be taken away there. ``anchor`` is the newest head that was seen. Raises
+    :class:`NoValidSlot`, closed, if none is proven.
     """
 
     def __init__(self, keys: Keys, chain: Chain, file: File, offset: int) -> None:
@@ -35,9 +39,30 @@ class Cell:
         self._chain = chain
         self._offset = offset
         self._raw: bytes | None = None
+        self._alone: RangeLock | None = None
+        self._next: tuple[Anchor, bytes] | None = None
         self.file = file
         self.anchor = Anchor(generation=0, seq=-1, head=b"")
         self.look()
+
+    def hold_again(self) -> bool:
+        """Hold the cell alone as before; ``False`` if its file was closed, or replaced in the trust home."""
+        if self.file.fd < 0:
+            return False
+        self.hold()
+        return self.file.has_name()
+
+    def hold(self, *, shared: bool = False) -> None:
+        """Hold the cell, alone or with other readers, and look at it. Raises :class:`Refused` after 10 s."""
+        if self._alone is None:
+            self._alone = RangeLock(self.file, self._offset, CELL, shared=shared)
+        self._alone.take()
+        self.look()
+
+    def free(self) -> None:
+        """Let the next one hold the cell."""
+        if self._alone is not None:
+            self._alone.free()
 
     def look(self) -> None:
         """Read the cell again; bytes that were verified or written last need no second MAC."""
@@ -50,12 +75,20 @@ class Cell:
             raise NoValidSlot
         self._raw, self.anchor = raw, anchor
 
+    def prepare(self, seq: int, head: bytes) -> None:
+        """Make ready for a newer head what :meth:`advance` will write; nothing is written yet."""
+        anchor = Anchor(generation=self.anchor.generation + 1, seq=seq, head=head)
+        self._next = anchor, encode_slot(self._keys, self._chain, anchor)
+
     def advance(self, seq: int, head: bytes) -> None:
         """Move up to a newer head by one write; an anchor that is already as new stays as it is."""
         if seq > self.anchor.seq:
-            anchor = Anchor(generation=self.anchor.generation + 1, seq=seq, head=head)
+            generation, ready = self.anchor.generation + 1, self._next
+            if ready is None or (ready[0].generation, ready[0].head) != (generation, head):
+                self.prepare(seq, head)
+            assert self._next is not None
+            (anchor, slot), self._next = self._next, None
             at = SLOT * (anchor.generation % 2)
-            slot = encode_slot(self._keys, self._chain, anchor)
             self.file.write_at(self._offset + at, slot)
             raw = (self._raw or b"").ljust(CELL, b"\0")
             self._raw = raw[:at] + slot + raw[at + SLOT :]
@@ -104,13 +137,32 @@ class Anchors:
         with cell:
             return cell.anchor
 
-    def create(self, path: str, chain: Chain, seq: int, head: bytes) -> None:
-        """Append the first cell of a chain and make it durable, with every directory on the way."""
-        anchor = Anchor(generation=1, seq=seq, head=head)
+    @contextmanager
+    def watched(self, path: str, chain: Chain) -> Generator[None]:
+        """Keep writers of a chain out while the block runs, together with other readers; makes nothing.
+
+        Raises :class:`NoValidSlot`, :class:`Refused` after ten seconds.
+        """
+        cell = self.open(path, chain, READ)
+        if cell is None:
+            yield
+            return
+        with cell:
+            cell.hold(shared=True)
+            yield
+
+    def create(self, path: str, chain: Chain, begin: Callable[[], tuple[int, bytes]]) -> None:
+        """Append the first cell of a chain and make it durable, with every directory on the way.
+
+        ``begin`` writes the chain's first events and returns their head. It is called by one process
+        only, whatever became of the chain's lock file; where the chain has a cell by then, not at all.
+        """
         folder, _, name = path.rpartition("/")
         with self.home.make_dir(folder, flush=True) as where:
             with FileLock(where, name) as lock:
                 if self._find(lock.file, chain) is None:
+                    seq, head = begin()
+                    anchor = Anchor(generation=1, seq=seq, head=head)
                     end = lock.file.stat().st_size // CELL * CELL  # a torn cell at the end is written over
                     lock.file.write_at(end, bytes(SLOT) + encode_slot(self.keys, chain, anchor))
                 lock.file.flush()

@@ -21,6 +21,7 @@ from bench.house import House, answers, namespace, reads, warm
 from bench.world import World
 from nsstore import IntegrityError, Note, NotVisible, OpenStore, Refused, WitnessError
 from nsstore.incident import IncidentKind as Kind
+from nsstore.ledger import Line, make_line
 from nsstore.scope import Area
 from nsstore.store.sealing import Sealed, seal
 from nsstore.writers.note import draft
@@ -158,8 +159,8 @@ def test_an_older_anchor_alone_is_repaired(house: House, area: Area) -> None:
     assert anchors.read_bytes() != older.read_bytes()
 
 
-def sealed_for_another(house: House, store: OpenStore) -> Sealed:
-    """A record of the owner's scope at the head of its chain, sealed with another tenant's key."""
+def sealed_for_another(house: House, store: OpenStore) -> tuple[Sealed, Line]:
+    """A record of the owner's scope at the head of its chain, and its line, under another tenant's key."""
     who = house.owner.who
     leaf = store.leaf(namespace(who, "memory"))
     ledger = leaf.read()
@@ -169,21 +170,22 @@ def sealed_for_another(house: House, store: OpenStore) -> Sealed:
     evil = keys.tenant(keys.active, ("tenant", "evil"))
     assert evil is not None
     thief._tenants[keys.active, chain.tenant] = evil  # pyright: ignore[reportPrivateUsage]  # the theft under test
-    return seal(thief, chain, note, ledger.seq + 1, ledger.head)
+    made = seal(thief, chain, note, ledger.seq + 1, ledger.head)
+    return made, make_line(thief, chain, made.event, keys.active)
 
 
 def test_another_tenants_key(house: House) -> None:
     """Who has one tenant's key can add nothing to another tenant's memory, with or without a line."""
     with house.world.open() as store:
         before = warm(store, house)
-        forged = sealed_for_another(house, store)
-        path = house.folder() / forged.name
+        forged, line = sealed_for_another(house, store)
+        path = house.folder() / f"{forged.draft.record_id}.md"
         path.write_bytes(forged.raw)
         path.chmod(0o600)
         session = house.owner.who.bind(store)
         assert answers(session, house.owner) == before[house.owner]
         with pytest.raises(NotVisible):
             session.get(path.stem)
-        rewrite(house.ledger(), lambda raw: raw + forged.line.raw)
+        rewrite(house.ledger(), lambda raw: raw + line.raw)
         assert len(lines(house.ledger())) == 5
         require_refused(house, store, "memory", Harm.of(Kind.CHAIN_BROKEN))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nsstore.audit import AuditEvent, AuditLog, EventKind
+from nsstore.audit import ending as ending_module
 from nsstore.audit import log as log_module
 from nsstore.root import Root, flusher, system
 from nsstore.trust import create_trust, open_trust
@@ -68,7 +69,8 @@ class Office:
 def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Office]:
     """A fresh store's audit, in the last hour of November 2026 until a test moves the clock."""
     clock = Clock()
-    monkeypatch.setattr(log_module, "utc_now", clock)
+    for module in (log_module, ending_module):
+        monkeypatch.setattr(module, "utc_now", clock)
     made = Office(tmp_path, clock)
     yield made
     made.close()

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,12 +184,12 @@ def test_what_stops_it_is_told(person: Person, monkeypatch: pytest.MonkeyPatch) 
     file = write(person, *lines)
     calls = 0
 
-    def fail(leaf: Leaf, prepare: Prepare) -> Sequence[Draft]:
+    def fail(leaf: Leaf, prepare: Prepare, meanwhile: Callable[[], None]) -> Sequence[Draft]:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise SystemFailure("writing", OSError(28, ""))
-        return publish(leaf, prepare)
+        return publish(leaf, prepare, meanwhile)
 
     monkeypatch.setattr(memory, "publish", fail)
     done = person("import", file)

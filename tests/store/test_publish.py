@@ -1,7 +1,6 @@
 """Publishing: batches, keys, refusals that leave nothing, and a write that can be neither kept nor undone."""
 
 import errno
-import fcntl
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from bench.world import Who, World
 from nsstore import InvalidInput, Note, NotVisible, OpenStore, Refused, Session, StoreError, SystemFailure
 from nsstore.root import FileLock
 from nsstore.root.steps import hooked
+from nsstore.scope import memory_namespace
 
 pytestmark = pytest.mark.usefixtures("unflushed")
 
@@ -171,9 +171,8 @@ def test_a_lock_that_is_held_is_waited_for(world: World, monkeypatch: pytest.Mon
     with world.open() as store:
         session = bind(store)
         session.remember("before")
-        (lock,) = (world.root / "ledger").rglob("*.lock")
-        with lock.open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        place = store.leaf(memory_namespace(session.envelope.scope)).place
+        with world.open() as other, other.trust.anchors.watched(place.anchors, place.chain):
             with pytest.raises(Refused) as refused:
                 session.remember("never")
             assert (refused.value.reason, refused.value.retryable) == ("locked", True)

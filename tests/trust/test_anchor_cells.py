@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import struct
 from collections.abc import Generator
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -130,8 +131,8 @@ def test_a_cell_is_found_moved_up_and_never_down(anchors: Anchors, chain: Chain)
     """Cells of one file are found by their chain; each goes up only, alternating its slots."""
     assert anchors.read(PATH, chain) is None
     for number in range(5):
-        anchors.create(PATH, other(chain, number), 0, bytes([number]) * 32)
-    anchors.create(PATH, chain, 3, b"\x03" * 32)
+        anchors.create(PATH, other(chain, number), partial(_head, 0, number))
+    anchors.create(PATH, chain, lambda: (3, b"\x03" * 32))
     assert at(anchors).stat().st_size == 6 * CELL
     with anchors.open(PATH, chain) or pytest.fail("no cell") as cell:
         cell.advance(5, b"\x05" * 32)
@@ -151,18 +152,18 @@ def test_a_cell_is_found_moved_up_and_never_down(anchors: Anchors, chain: Chain)
 
 def test_creating_again_changes_nothing(anchors: Anchors, chain: Chain) -> None:
     """A second creation, from here or from another process, leaves the cell as it is."""
-    anchors.create(PATH, chain, 4, b"\x04" * 32)
+    anchors.create(PATH, chain, lambda: (4, b"\x04" * 32))
     before = at(anchors).read_bytes()
-    anchors.create(PATH, chain, 0, bytes(32))
-    Anchors(anchors.home, anchors.keys).create(PATH, chain, 9, b"\x09" * 32)
+    anchors.create(PATH, chain, lambda: (0, bytes(32)))
+    Anchors(anchors.home, anchors.keys).create(PATH, chain, lambda: (9, b"\x09" * 32))
     assert at(anchors).read_bytes() == before
 
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_valid_slot_is_enough(anchors: Anchors, chain: Chain, *, first: bool) -> None:
     """With either slot destroyed the cell is still found, by a fresh process too, and can go up."""
-    anchors.create(PATH, other(chain, 1), 0, bytes(32))
-    anchors.create(PATH, chain, 1, b"\x01" * 32)
+    anchors.create(PATH, other(chain, 1), lambda: (0, bytes(32)))
+    anchors.create(PATH, chain, lambda: (1, b"\x01" * 32))
     with anchors.open(PATH, chain) or pytest.fail("no cell") as cell:
         cell.advance(2, b"\x02" * 32)
     raw = bytearray(at(anchors).read_bytes())
@@ -180,7 +181,7 @@ def test_a_valid_slot_is_enough(anchors: Anchors, chain: Chain, *, first: bool) 
 
 def test_no_valid_slot_closes(anchors: Anchors, chain: Chain) -> None:
     """A cell whose MACs are both wrong proves nothing: reading and lending say so, and keep no descriptor."""
-    anchors.create(PATH, chain, 1, b"\x01" * 32)
+    anchors.create(PATH, chain, lambda: (1, b"\x01" * 32))
     with anchors.open(PATH, chain) or pytest.fail("no cell") as cell:
         cell.advance(2, b"\x02" * 32)
     raw = bytearray(at(anchors).read_bytes())
@@ -198,7 +199,7 @@ def test_no_valid_slot_closes(anchors: Anchors, chain: Chain) -> None:
 
 def test_a_cell_that_is_kept_open_looks_again(anchors: Anchors, chain: Chain) -> None:
     """A cell that is kept open sees on looking again what another process left, and what was done to it."""
-    anchors.create(PATH, chain, 1, b"\x01" * 32)
+    anchors.create(PATH, chain, lambda: (1, b"\x01" * 32))
     elsewhere = Anchors(anchors.home, anchors.keys)
     with (
         anchors.open(PATH, chain) or pytest.fail("no cell") as kept,
@@ -218,15 +219,33 @@ def test_a_cell_that_is_kept_open_looks_again(anchors: Anchors, chain: Chain) ->
         assert kept.file.fd < 0
 
 
+def test_a_prepared_anchor_is_written_only_where_it_fits(anchors: Anchors, chain: Chain) -> None:
+    """What was made ready is written where the head is that one; for any other it is made anew."""
+    anchors.create(PATH, chain, lambda: (1, b"\x01" * 32))
+    with anchors.open(PATH, chain) or pytest.fail("no cell") as cell:
+        cell.prepare(2, b"\x02" * 32)
+        assert anchors.read(PATH, chain) == cell.anchor
+        cell.advance(3, b"\x33" * 32)
+        assert anchors.read(PATH, chain) == Anchor(generation=2, seq=3, head=b"\x33" * 32)
+        cell.prepare(4, b"\x04" * 32)
+        cell.advance(4, b"\x04" * 32)
+        cell.prepare(5, b"\x05" * 32)
+        with anchors.open(PATH, chain) or pytest.fail("no cell") as other_one:
+            other_one.advance(5, b"\x55" * 32)
+        cell.look()
+        cell.advance(6, b"\x05" * 32)
+    assert anchors.read(PATH, chain) == Anchor(generation=5, seq=6, head=b"\x05" * 32)
+
+
 @pytest.mark.parametrize("size", [1, 100, 128, 200, 255])
 def test_a_torn_last_cell_is_written_over(anchors: Anchors, chain: Chain, size: int) -> None:
     """What a writer left of a cell that it never finished is written over; whole cells stay in place."""
-    anchors.create(PATH, other(chain, 1), 0, bytes(32))
+    anchors.create(PATH, other(chain, 1), lambda: (0, bytes(32)))
     with at(anchors).open("ab") as file:
         file.write((bytes(SLOT) + encode_slot(anchors.keys, other(chain, 2), OLD))[:size])
     fresh = Anchors(anchors.home, anchors.keys)
     assert fresh.read(PATH, other(chain, 2)) is None
-    fresh.create(PATH, chain, 1, b"\x01" * 32)
+    fresh.create(PATH, chain, lambda: (1, b"\x01" * 32))
     assert at(anchors).stat().st_size == 2 * CELL
     found = fresh.read(PATH, chain)
     assert found == Anchor(generation=1, seq=1, head=b"\x01" * 32)
@@ -240,16 +259,21 @@ def test_a_cell_of_zeros_in_between(anchors: Anchors, chain: Chain) -> None:
     for folder in (at(anchors).parent, *at(anchors).parent.parents[:3]):
         folder.chmod(0o700)
     at(anchors).write_bytes(bytes(CELL))
-    anchors.create(PATH, chain, 1, b"\x01" * 32)
+    anchors.create(PATH, chain, lambda: (1, b"\x01" * 32))
     assert at(anchors).stat().st_size == 2 * CELL
     assert Anchors(anchors.home, anchors.keys).read(PATH, chain) is not None
+
+
+def _head(seq: int, digit: int | None = None) -> tuple[int, bytes]:
+    """A head that is told from others by one byte."""
+    return seq, bytes([seq if digit is None else digit]) * 32
 
 
 def _create_all(path: str, keys: Keys, chain: Chain) -> None:
     with Root.open(path) as home:
         mine = Anchors(home, keys)
         for number in range(10):
-            mine.create(PATH, other(chain, number), number, bytes([number]) * 32)
+            mine.create(PATH, other(chain, number), partial(_head, number))
 
 
 def test_four_processes_create_one_cell_each_chain(anchors: Anchors, chain: Chain) -> None:
