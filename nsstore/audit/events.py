@@ -91,8 +91,8 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Spelled(msgspec.Struct, frozen=True):
     """An event in the bytes of its line, which lack only its place in the chain."""
 
-    event: EventKind
     body: bytes
+    security: bool
 
 
 def spelled(event: AuditEvent) -> Spelled:
@@ -100,7 +100,7 @@ def spelled(event: AuditEvent) -> Spelled:
 
     What a terminal or a log reader could take for a line end or a command is escaped, as in a record.
     """
-    return Spelled(event.event, escape(msgspec.json.encode(event))[1:-1])
+    return Spelled(escape(msgspec.json.encode(event))[1:-1], event.event.security)
 
 
 def write_line(

@@ -179,20 +179,20 @@ class AuditLog:
 
     def _append(self, book: _Book, event: Spelled) -> None:
         """Append an event wherever the chain is: found again, repaired, begun, or in a new month."""
-        now, end, durable = utc_now()[:7], book.end, event.event.security
-        month = max(now, end.month if end else "")
+        at, end, durable = utc_now(), book.end, event.security
+        month = max(at[:7], end.month) if end else at[:7]
         path = book.path(month)
         flusher.require_healthy((self.root, path), (self.trust.home, book.heads))
         file, cell = self._month(book, month), book.cell
         if end is None or cell is None or not end.is_at(month, file.inode, file.size, cell.anchor.head):
             end, durable = self._find_end(book), True
-            month = max(now, end.month)  # never before the last event's, wherever the clock stands
+            month = max(at[:7], end.month)  # never before the last event's, wherever the clock stands
             path = book.path(month)
             file = self._month(book, month)
         if cell is None:
-            self._begin(book, event, end, month)
+            self._begin(book, event, end, at, month)
             return
-        fresh = self._write(book, end, file, event, month)
+        fresh = self._write(book, end, event, at=at, month=month)
         if durable:
             self._make_durable(book, file, fresh=fresh)
         cell.advance(end.seq, end.head)
@@ -202,12 +202,12 @@ class AuditLog:
             flusher.note(self.root, path)
             flusher.note(self.trust.home, book.heads)
 
-    def _begin(self, book: _Book, event: Spelled, end: End, month: str) -> None:
+    def _begin(self, book: _Book, event: Spelled, end: End, at: str, month: str) -> None:
         """Append the first event that the trust home has a head for; another's may have come first."""
 
         def begin() -> tuple[int, bytes]:
             file = self._month(book, month)
-            self._make_durable(book, file, fresh=self._write(book, end, file, event, month))
+            self._make_durable(book, file, fresh=self._write(book, end, event, at=at, month=month))
             return end.seq, end.head
 
         self.trust.anchors.create(book.heads, book.chain, begin)
@@ -218,9 +218,11 @@ class AuditLog:
     def _find_end(self, book: _Book) -> End:
         return find_end(self.root, self.trust, book.chain, book.folder, book.cell, before=book.end)
 
-    def _write(self, book: _Book, end: End, file: File, event: Spelled, month: str) -> bool:
+    def _write(self, book: _Book, end: End, event: Spelled, *, at: str, month: str) -> bool:
         """Write an event, and the repairs before it, in one write; whether it is the file's first."""
-        fresh, at = not file.size, utc_now()
+        file = book.file
+        assert file is not None
+        fresh = not file.size
         repairs = [self._line(book.chain, end, spelled(one), at) for one in end.repairs]
         file.append(b"".join((*repairs, self._line(book.chain, end, event, at))))
         end.left_at(month, file.inode, file.size)

@@ -231,10 +231,13 @@ class Dir(Handle):
         with file:
             return file.read(limit)
 
-    def begin(self, raw: bytes) -> NewFile:
-        """Write a complete file that has no name yet; the disk begins with it, so that a flush waits less."""
+    def begin(self, raw: bytes, *, writeback: bool) -> NewFile:
+        """Write a complete file that has no name yet.
+
+        With ``writeback`` the disk begins with it at once, so that a flush of it alone waits less.
+        """
         try:
-            return self._begin(raw, writeback=True)
+            return self._begin(raw, writeback=writeback)
         except OSError as err:
             raise failure("writing a new file", err) from None
 

@@ -81,7 +81,7 @@ def _write(entry: Entry, drafts: Sequence[Draft], meanwhile: Callable[[], None])
     root, ledger, place = entry.leaf.store.root, entry.ledger, entry.leaf.place
     keys, directory = entry.leaf.store.trust.keys, entry.directory()
     sealed = [seal(keys, place.chain, drafts[0], ledger.seq + 1, ledger.head)]
-    early = directory.begin(sealed[0].raw) if len(drafts) == 1 else None
+    early = directory.begin(sealed[0].raw, writeback=True) if len(drafts) == 1 else None
     linked: list[str] = []
     try:
         lines = [make_line(keys, place.chain, sealed[0].event, keys.active)]
@@ -96,7 +96,7 @@ def _write(entry: Entry, drafts: Sequence[Draft], meanwhile: Callable[[], None])
             directory.flush_name(early)
         else:
             for one in sealed:
-                with directory.begin(one.raw) as file:
+                with directory.begin(one.raw, writeback=False) as file:
                     _link(directory, file, one.draft, linked)
             root.sync_all()
         entry.append(*lines, flush=False)

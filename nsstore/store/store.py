@@ -60,6 +60,7 @@ class Store:
         self._written: OrderedDict[Namespace, Leaf] = OrderedDict()
         self._lock = threading.RLock()
         self.last_written: Leaf | None = None
+        self._last: Leaf | None = None
         self._pid = os.getpid()
 
     @property
@@ -72,12 +73,16 @@ class Store:
             self._start_afresh()
         if self.root.fd < 0:
             raise InvalidInput("this store is closed: open it again")
+        last = self._last
+        if last is not None and last.place.ns == ns:
+            return last
         with self._lock:
             leaf = self._leaves.get(ns)
             if leaf is None:
                 leaf = self._leaves[ns] = Leaf(weakref.proxy(self), Place.of(self.trust.store_id, ns))
                 self._let_go()
             self._leaves.move_to_end(ns)
+            self._last = leaf
             return leaf
 
     def _let_go(self) -> None:
@@ -102,6 +107,7 @@ class Store:
         inherited = [leaf.entry for leaf in self._written.values() if leaf.entry is not None]
         self._pid, self._lock = os.getpid(), threading.RLock()
         self._leaves, self._written = OrderedDict(), OrderedDict()
+        self._last = self.last_written = None
         for entry in inherited:
             entry.close()
 
