@@ -27,9 +27,13 @@ layers:
 test *args:
     pytest "$@"
 
-# writes and reads timed against their baselines, in one run
+# writes and searches timed against their baselines, in one run
 bench *args:
     pytest bench --benchmark-columns=min,median,iqr,max,rounds "$@"
+
+# the benchmarks that take minutes to set up: 100,000 records, 10,000 namespaces
+bench-long *args:
+    pytest bench -m long --benchmark-columns=min,median,iqr,max,rounds "$@"
 
 # every LoCoMo turn in, every question asked in its own sessions
 locomo *args:
@@ -39,7 +43,7 @@ locomo *args:
 demo:
     nsstore demo
 
-# the image of a loop-mounted disk copied at each step of a write; needs root
+# the image of a loop-mounted disk copied at each step of a write or a forget; needs root
 powercut *args:
     python -m bench.powercut "$@"
 

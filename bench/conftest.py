@@ -13,6 +13,8 @@ from bench.baselines import BY_NAME, Baseline, FlushProbe
 from bench.budgets import BUDGETS, Verdict
 from bench.disk import UnfitDiskError, bench_dir, file_system
 from bench.report import BenchReport, render, report
+from bench.world import World
+from nsstore import OpenStore
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +67,20 @@ def room(disk: Disk, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
+def world(room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A store to be made on the measured disk, its trust home and its cache home beside it."""
+    monkeypatch.setenv("NSSTORE_CACHE_HOME", str(room / "cache"))
+    return World(place=room)
+
+
+@pytest.fixture
+def store(world: World) -> Iterator[OpenStore]:
+    """An empty store."""
+    with world.make() as made:
+        yield made
+
+
+@pytest.fixture
 def verdicts(pytestconfig: pytest.Config) -> list[Verdict]:
     """The run's verdicts, to append to."""
     return pytestconfig.stash[VERDICTS]
@@ -89,7 +105,8 @@ def gathered(config: pytest.Config) -> BenchReport | None:
     if DISK not in config.stash:
         return None
     disk, found = config.stash[DISK], config.stash[VERDICTS]
-    return report(BUDGETS, found, disk.kind, disk.probe.flushes)
+    long = config.getoption("markexpr") == "long"
+    return report([one for one in BUDGETS if one.long is long], found, disk.kind, disk.probe.flushes)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

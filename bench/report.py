@@ -71,7 +71,7 @@ def render(found: BenchReport, *, colour: bool, width: int = 126) -> str:
     for heading in ("rounds", "p50", "p99"):
         table.add_column(heading, justify="right")
     table.add_column("baseline", no_wrap=True)
-    for heading in ("p50", "p99", "ratio", "at most", "p99 ratio"):
+    for heading in ("p50", "p99", "ratio", "at most", "p99/p50"):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
     for one in found.verdicts:
@@ -83,7 +83,7 @@ def render(found: BenchReport, *, colour: bool, width: int = 126) -> str:
             *(f"{value:.0f}" for value in (one.theirs.p50_us, one.theirs.p99_us)),
             f"{one.ratio:.2f}",
             f"{one.budget.max_ratio:.2f}",
-            f"{one.p99_ratio:.2f}",
+            f"{one.spread:.1f}",
             "[green]met[/]" if one.met else "[bold red]MISSED[/]",
         )
     for name in found.unmeasured:

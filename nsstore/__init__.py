@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nsstore.session import Listing, OpenStore, Session, StateDocuments
     from nsstore.session import open_store as open  # noqa: A004 - `nsstore.open` is the name of the verb
     from nsstore.store import Found, Provenance
+    from nsstore.writers.forget import ForgetReceipt
     from nsstore.writers.note import Note, Receipt
 else:
 
@@ -40,7 +41,7 @@ else:
         raise AttributeError(f"module 'nsstore' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted(["__version__", *__all__])
 
     def _rooms() -> dict[str, object]:
         from nsstore import scope
@@ -49,9 +50,9 @@ else:
             return {**vars(scope), "open": _refuse}
         from nsstore import session, store
         from nsstore.search import engine
-        from nsstore.writers import note
+        from nsstore.writers import forget, note
 
-        rooms = (note, engine, store, session, scope)
+        rooms = (forget, note, engine, store, session, scope)
         return {key: value for room in rooms for key, value in vars(room).items()} | {
             "open": session.open_store
         }
@@ -69,6 +70,7 @@ __all__ = [
     "NOT_APPLICABLE",
     "Answer",
     "EscapeError",
+    "ForgetReceipt",
     "Found",
     "Hit",
     "IntegrityError",

@@ -6,6 +6,7 @@ A digest made for one purpose never equals one made for another, whatever the by
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -19,6 +20,7 @@ IDEM: Final = b"nss1/idem"
 DIGEST: Final = b"nss1/digest"
 MANIFEST: Final = b"nss1/manifest"
 PATH: Final = b"nss1/path"
+RIGHTS: Final = b"nss1/rights"
 
 
 def lp(*parts: bytes | str) -> bytes:
@@ -36,9 +38,24 @@ def mac(key: bytes, person: bytes, *chunks: bytes) -> bytes:
     return blake2b(b"".join(chunks), key=key, person=person, digest_size=SIZE).digest()
 
 
+def begun(key: bytes, person: bytes, *chunks: bytes) -> blake2b:
+    """A MAC that begins with these chunks: a copy fed with the rest ends as :func:`mac` of all of them."""
+    return blake2b(b"".join(chunks), key=key, person=person, digest_size=SIZE)
+
+
 def running(person: bytes) -> blake2b:
     """An unkeyed digest that is fed as the bytes come; equal to :func:`digest` of all of them."""
     return blake2b(person=person, digest_size=SIZE)
+
+
+@lru_cache(maxsize=64)
+def _begun(key: bytes, person: bytes) -> blake2b:
+    return blake2b(key=key, person=person, digest_size=SIZE)
+
+
+def keyed(key: bytes, person: bytes) -> blake2b:
+    """A MAC that is fed as the bytes come; equal to :func:`mac` of all of them."""
+    return _begun(key, person).copy()
 
 
 def digest(person: bytes, *chunks: bytes) -> bytes:

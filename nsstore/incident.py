@@ -21,6 +21,7 @@ class IncidentKind(StrEnum):
     CHAIN_BROKEN = "chain_broken"  # a ledger line that is no line of this chain
     ANCHOR_BROKEN = "anchor_broken"  # no valid slot in the trust home, or none at all
     LINKED = "linked"  # a link, device, special file, foreign owner or mode on the way
+    VIEW_DAMAGED = "view_damaged"  # an index in the cache home that is not as it was folded
 
 
 def new_incident_id() -> str:

@@ -1,4 +1,4 @@
-"""Turns text into terms, the same way for records and for questions; the only door to tantivy.
+"""Turns text into terms, the same way for records and for questions.
 
 A question is never parsed: quotes, colons, brackets and the words AND, OR, NOT only separate or
 are words. ``docs/design.md`` section 6 asks for both. What can be found:
@@ -22,9 +22,8 @@ import unicodedata
 from itertools import islice, pairwise
 from typing import Final
 
-import tantivy
-
 from nsstore.errors import InvalidInput
+from nsstore.search import tantivy_door
 
 MAX_WORD: Final = 512
 """Characters of one word that count. The stemmer is quadratic in a word, and no hash is longer."""
@@ -54,6 +53,9 @@ through to too under until up very was we were what when where which while who w
 would you your yours yourself yourselves
 """
 
+VERSION: Final = f"1; {tantivy_door.VERSION}"
+"""Changes whenever a text can get other terms: what was indexed under another one is made anew."""
+
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
@@ -65,18 +67,9 @@ class _Analysers(threading.local):
     """One set per thread: ``analyze`` borrows mutably, and only the GIL keeps two borrows apart."""
 
     def __init__(self) -> None:
-        self.english = _chain(stop_words=False).build()
-        self.without_stop_words = _chain(stop_words=True).build()
-        self.words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).build()
-
-
-def _chain(*, stop_words: bool) -> tantivy.TextAnalyzerBuilder:
-    # Folding comes before lower case: İ lowers to two characters, I to one.
-    chain = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-    chain = chain.filter(tantivy.Filter.ascii_fold()).filter(tantivy.Filter.lowercase())
-    if stop_words:
-        chain = chain.filter(tantivy.Filter.custom_stopword([*_STOP_WORDS.split()]))
-    return chain.filter(tantivy.Filter.stemmer("english"))
+        self.english = tantivy_door.splitter(stem=True)
+        self.without_stop_words = tantivy_door.splitter(stop_words=_STOP_WORDS.split(), stem=True)
+        self.words = tantivy_door.splitter(stem=False)
 
 
 _analysers: Final = _Analysers()
@@ -92,8 +85,8 @@ def terms(text: str, *, field: str = "query") -> list[str]:
         text = _UNSPACED.sub(_characters_and_pairs, _fold(text))
     try:
         if len(text) > MAX_WORD and max(map(len, text.split()), default=0) > MAX_WORD:
-            text = " ".join(word[:MAX_WORD] for word in _analysers.words.analyze(text))
-        return _analysers.without_stop_words.analyze(text) or _analysers.english.analyze(text)
+            text = " ".join(word[:MAX_WORD] for word in _analysers.words(text))
+        return _analysers.without_stop_words(text) or _analysers.english(text)
     except UnicodeEncodeError:
         # The original error would carry the text along.
         raise InvalidInput(f"{field}: a lone surrogate is not text") from None

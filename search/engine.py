@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-import threading
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
-from nsstore.audit import AuditEvent, EventKind
-from nsstore.errors import InvalidInput
-from nsstore.policy import ReadClass
-from nsstore.record import Record
+from nsstore.audit import AuditEvent, EventKind, spelled
+from nsstore.errors import EscapeError, IntegrityError, InvalidInput
+from nsstore.policy import ReadClass, Source
 from nsstore.scope import Namespace, ScopeEnvelope, Sensitivity, envelope_fields, memory_namespace
 from nsstore.search.analyser import query_terms
-from nsstore.search.budget import ViewCache
-from nsstore.search.view import Scored, View
-from nsstore.store import ADVISORY, Provenance, Sight, Store, provenance_of
+from nsstore.search.matches import Matched, matched
+from nsstore.search.spool import Spool
+from nsstore.search.views import Views
+from nsstore.search.wide import Part, Wide
+from nsstore.store import ADVISORY, Provenance, Sight, Store, answered
+from nsstore.store.proven import Proven
 
 MAX_HITS: Final = 1_000
-VIEW_BYTES: Final = 256 * 1024 * 1024
 NOT_PROVEN: Final = (
     "the isolation acceptance suite has not run for this build: until it is green, treat answers with care"
 )
-Part = Literal["current", "stale"]
+INCOMPLETE: Final = "a session that is open to this one is damaged or gone, and was left out"
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,37 +43,67 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found: ``hits`` are current; ``stale`` ones are of an allowed other branch or baseline.
 
-    ``notices`` are about the store, never about records the request may not read.
+    ``notices`` are about the store, never about records the request may not read. ``incomplete`` says
+    that a session which rights open to the request is damaged or gone, and was left out.
     """
 
     hits: tuple[Hit, ...]
     stale: tuple[Hit, ...]
     notices: tuple[str, ...]
     advisory: str
+    incomplete: bool = False
 
 
-class _Followed:
-    """A view and how far along the ledger it has come."""
+class _Looked(msgspec.Struct):
+    """What one look at the readable sessions came to."""
 
-    def __init__(self) -> None:
-        self.view = View()
-        self.position = 0
-        self.last: str | None = None
-        self.gone: set[str] = set()
-        self.lock = threading.RLock()
-        self.whole = True
+    sources: tuple[Source, ...]
+    hits: tuple[Hit, ...] = ()
+    stale: tuple[Hit, ...] = ()
+    incomplete: bool = False
 
-    def bytes_used(self) -> int:
-        return self.view.bytes_used()
+    def by(self) -> str | None:
+        """By which statements of the owner more than the own session was open."""
+        numbers = sorted({source.number for source in self.sources})
+        return f"grant {' '.join(map(str, numbers))}" if numbers else None
 
 
 class Searcher:
-    """Searches for the requests of one store; keeps views in memory, at most 256 MB of them."""
+    """Searches for the requests of one store, among views of exactly the records each of them may read."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._views: ViewCache[_Followed] = ViewCache(VIEW_BYTES)
+        self.views = Views(store)
+        self.wide = Wide(store)
+        self.spool = Spool(store, self.views.home, self.views.folder)
         self._pid = os.getpid()
+
+    def forget(self, ns: Namespace, record_ids: tuple[str, ...]) -> None:
+        """Let go of every view that can hold a forgotten record, on the disk too.
+
+        Raises :class:`StoreError` if something stays.
+        """
+        self._require_own_process()
+        self.store.proven.forget(record_ids)
+        self.views.forget(ns)
+        self.wide.forget(ns)
+
+    def settle(self) -> None:
+        """Wait until everything that is being folded is folded."""
+        self._require_own_process()
+        self.views.folder.settle()
+
+    def close(self) -> None:
+        """Finish what is being folded, and let go of the cache home."""
+        self._require_own_process()
+        self.views.close()
+
+    def _require_own_process(self) -> None:
+        if self._pid != os.getpid():  # a forked child has no thread to release the parent's locks
+            self._pid = os.getpid()
+            self.views.start_afresh()
+            self.wide = Wide(self.store)
+            self.spool.start_afresh()
 
     def search(self, envelope: ScopeEnvelope, text: str, *, k: int, told: bool) -> Answer:
         """The ``k`` best current records of the envelope's own scope, and the best stale ones apart.
@@ -86,98 +116,118 @@ class Searcher:
             raise InvalidInput(f"k must be an integer from 1 to {MAX_HITS}")
         if type(text) is not str:
             raise InvalidInput("the query must be text")
-        if self._pid != os.getpid():  # a forked child has no thread to release the parent's locks
-            self._pid, self._views = os.getpid(), ViewCache(VIEW_BYTES)
+        self._require_own_process()
         words = query_terms(text)
         ns = memory_namespace(envelope.scope)
-        sight = Sight.of(self.store.leaf(ns), envelope)
-        hits = self._hits(sight, ns, words, k, "current")
-        stale = self._hits(sight, ns, words, k, "stale") if self._wants_stale(envelope) else ()
+
+        def look(sight: Sight) -> _Looked:
+            sources = sight.rights.sessions_of(envelope)
+            looked = _Looked(sources=sources)
+            looked.hits = self._hits(sight, words, k, "current", looked)
+            if self._wants_stale(envelope) or sight.rights.opens_stale(envelope):
+                looked.stale = self._hits(sight, words, k, "stale", looked)
+            return looked
+
+        looked = answered(self.store.leaf(ns), envelope, look)
+        hits, stale = looked.hits, looked.stale
         found = tuple(hit.record_id for hit in (*hits, *stale))
-        self.store.audit.append(
-            ns.tenant,
-            AuditEvent(
-                event=EventKind.SEARCHED,
-                verb="search",
-                scope=envelope_fields(envelope),
-                records=found,
-                count=len(found),
-            ),
+        event = AuditEvent(
+            event=EventKind.SEARCHED,
+            verb="search",
+            reason=looked.by(),
+            scope=envelope_fields(envelope),
+            records=found,
+            count=len(found),
         )
-        return Answer(hits=hits, stale=stale, notices=() if told else (NOT_PROVEN,), advisory=ADVISORY)
+        shared = any(source.user_id != envelope.scope.user_id for source in looked.sources)
+        self.store.audit.append(ns.tenant, spelled(event, durable=shared))
+        return Answer(
+            hits=hits,
+            stale=stale,
+            notices=(*(() if told else (NOT_PROVEN,)), *((INCOMPLETE,) if looked.incomplete else ())),
+            advisory=ADVISORY,
+            incomplete=looked.incomplete,
+        )
 
     @staticmethod
     def _wants_stale(envelope: ScopeEnvelope) -> bool:
         return len(envelope.allowed_branches) > 1 or len(envelope.allowed_baselines) > 1
 
     def _hits(
-        self, sight: Sight, ns: Namespace, words: tuple[str, ...], k: int, part: Part
+        self, sight: Sight, words: tuple[str, ...], k: int, part: Part, looked: _Looked
     ) -> tuple[Hit, ...]:
         if not words:
             return ()
-        view = self._view(sight, ns, part)
-        hits = (self._hit(sight, ns, scored) for scored in view.search(words, k))
-        return tuple(hit for hit in hits if hit is not None)
-
-    def _hit(self, sight: Sight, ns: Namespace, scored: Scored) -> Hit | None:
-        found, decision = sight.read(scored.record_id)
-        if not decision.allowed:
-            return None
-        header = found.header
-        return Hit(
-            record_id=header.record_id,
-            text=found.text,
-            title=header.title,
-            kind=header.kind,
-            tags=header.tags or (),
-            sensitivity=header.sensitivity,
-            score=scored.score,
-            created_at=header.created_at,
-            provenance=provenance_of(
-                ns,
-                header,
-                reason="search",
-                matched_terms=scored.matched_terms,
-                matched_fields=scored.matched_fields,
-            ),
-        )
-
-    def _view(self, sight: Sight, ns: Namespace, part: Part) -> View:
-        """The view of the classes that exist and are readable, caught up with the ledger."""
+        if looked.sources:
+            return self._wide_hits(sight, words, k, part, looked)
         readable = frozenset(one for one in sight.classes() if self._belongs(sight, one, part))
-        key = (ns, readable)
-        followed = self._views.get(key)
-        if followed is None or not sight.ledger.begins_with(followed.position, followed.last):
-            followed = _Followed()
-        with followed.lock:
-            if not followed.whole:
-                followed = _Followed()
-            self._catch_up(followed, sight, readable)
-        self._views.put(key, followed)
-        return followed.view
+        if not readable:
+            return ()
+        ranked = self.views.of(sight, readable).search(words, sight.ledger, k)
+        self.spool.consider(sight.leaf, sight.ledger)
+        found: list[Hit] = []
+        for record_id, score in ranked:
+            proven, decision = sight.prove(record_id)
+            if decision.allowed:
+                found.append(_hit(sight, proven, score, matched(proven, words)))
+        return tuple(found)
+
+    def holding(self, sight: Sight, record_id: str) -> Sight:
+        """Where a request may look for a record: in its own session, or in one that rights open to it.
+
+        Raises :class:`IntegrityError` if that one is damaged.
+        """
+        self._require_own_process()
+        return self.wide.holder(sight, record_id)
+
+    def _wide_hits(
+        self, own: Sight, words: tuple[str, ...], k: int, part: Part, looked: _Looked
+    ) -> tuple[Hit, ...]:
+        """As :meth:`_hits`, from every session that rights open; damage to another one leaves it out."""
+        ranked, incomplete = self.wide.search(own, looked.sources, words, k, part)
+        looked.incomplete = looked.incomplete or incomplete
+        found: list[Hit] = []
+        for one in ranked:
+            try:
+                proven, decision = one.sight.prove(one.record_id)
+            except (IntegrityError, EscapeError):
+                if one.sight is own:
+                    raise
+                looked.incomplete = True
+                continue
+            if decision.allowed:
+                found.append(_hit(one.sight, proven, one.score, matched(proven, words)))
+        return tuple(found)
 
     @staticmethod
     def _belongs(sight: Sight, readable: ReadClass, part: Part) -> bool:
         decision = sight.decision_of(readable)
         return decision.allowed and decision.stale == (part == "stale")
 
-    @staticmethod
-    def _catch_up(followed: _Followed, sight: Sight, readable: frozenset[ReadClass]) -> None:
-        """Take in what the ledger has more, each record proven; what is superseded weighs no longer."""
-        for record_id in sight.ledger.order[followed.position :]:
-            found = sight.read(record_id)[0] if sight.tag(record_id).readable in readable else None
-            followed.whole = False  # what is interrupted from here on is not used again
-            if found is not None:
-                _take_in(followed, found)
-            followed.position += 1
-            followed.last = record_id
-            followed.whole = True
 
-
-def _take_in(followed: _Followed, found: Record) -> None:
-    header = found.header
-    for old in header.supersedes or ():
-        followed.gone.add(old)
-        followed.view.remove(old)
-    if header.record_id not in followed.gone:
-        followed.view.add(header.record_id, found.text, title=header.title or "", tags=header.tags or ())
+def _hit(sight: Sight, proven: Proven, score: float, found: Matched) -> Hit:
+    """A proven and readable record as its reader gets it."""
+    header = proven.record.header
+    matched_terms, matched_fields = found
+    return Hit(
+        record_id=header.record_id,
+        text=proven.record.text,
+        title=header.title,
+        kind=header.kind,
+        tags=header.tags or (),
+        sensitivity=header.sensitivity,
+        score=score,
+        created_at=header.created_at,
+        provenance=Provenance(
+            record_id=header.record_id,
+            scope=proven.scope.copy(),
+            path=f"{sight.leaf.place.records}/{header.record_id}.md",
+            reason="search",
+            matched_terms=matched_terms,
+            matched_fields=matched_fields,
+            created_at=header.created_at,
+            source_tool=header.source_tool,
+            schema_version=header.schema_version,
+            imported_from=header.imported_from,
+        ),
+    )

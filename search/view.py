@@ -1,8 +1,8 @@
 """An in-memory view: the terms of exactly the records it was given, ranked by BM25.
 
 Scores are those of tantivy for one field that holds the text, the title and the tags, so that a
-view kept in memory and one kept by tantivy answer alike (``docs/design.md`` section 6). A view
-offers nothing but hits: no term list, no counts, no suggestions.
+view kept in memory and one kept by tantivy answer alike (``docs/design.md`` section 6). What it
+counts is for the other half of its view; a caller gets hits, no terms and no counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -22,6 +22,7 @@ from nsstore.search.analyser import terms
 
 FIELDS: Final = ("text", "title", "tags")
 
+_FEW: Final = 500
 _K1: Final = 1.2
 _B: Final = 0.75
 
@@ -43,6 +44,34 @@ _BYTES_PER_RECORD: Final = 150
 _BYTES_PER_TERM: Final = 290
 _BYTES_PER_POSTING: Final = 17
 _BYTES_PER_GAP: Final = 16  # what stays of a removed record: its empty place
+
+
+def analysed(text: str, title: str, tags: Iterable[str]) -> tuple[list[str], ...]:
+    """The terms of each of ``FIELDS``, repeats included."""
+    values = zip(FIELDS, (text, title, "\n".join(tags)), strict=True)
+    return tuple([terms(value, field=name) if value else [] for name, value in values])
+
+
+def rarity(records: int, holding: int) -> float:
+    """What a term weighs that ``holding`` of ``records`` records hold: BM25's idf, times k1 + 1."""
+    return math.log(1 + (records - holding + 0.5) / (holding + 0.5)) * (1 + _K1)
+
+
+def norm(tokens: int, average_length: float) -> float:
+    """BM25's norm of a record of ``tokens`` terms."""
+    return norm_of_step(_STEPS[bisect_right(_STEPS, tokens) - 1], average_length)
+
+
+def norm_of_step(length: int, average_length: float) -> float:
+    """BM25's norm of a length that is one of the steps."""
+    return _K1 * (1 - _B + _B * length / average_length)
+
+
+def _nth(scores: Collection[float], k: int) -> float:
+    """The ``k``-th largest; sorting is faster than a heap up to some thousands."""
+    if len(scores) < _FEW:
+        return sorted(scores, reverse=True)[k - 1]
+    return heapq.nlargest(k, scores)[-1]
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,8 +102,7 @@ class _Weights(dict[int, float]):
 
     def __missing__(self, key: int) -> float:
         frequency, length = key >> 11, _STEPS[key >> 3 & 255]
-        norm = _K1 * (1 - _B + _B * length / self.average_length)
-        weight = self[key] = frequency / (frequency + norm)
+        weight = self[key] = frequency / (frequency + norm_of_step(length, self.average_length))
         return weight
 
 
@@ -109,11 +137,14 @@ class View:
 
         Raises ``ValueError`` for a record that is here already: records are written once.
         """
+        self.add_terms(record_id, analysed(text, title, tags))
+
+    def add_terms(self, record_id: str, spelled: Sequence[Sequence[str]]) -> None:
+        """As :meth:`add`, for a record whose fields were analysed already."""
         counts: dict[str, int] = {}
         fields: dict[str, int] = {}
         tokens = 0
-        for bit, (name, value) in enumerate(zip(FIELDS, (text, title, "\n".join(tags)), strict=True)):
-            found = terms(value, field=name) if value else []
+        for bit, found in enumerate(spelled):
             tokens += len(found)
             for term in found:
                 counts[term] = counts.get(term, 0) + 1
@@ -156,41 +187,78 @@ class View:
             self._bytes -= self._bytes_of(record_id, len(holders)) - _BYTES_PER_GAP
             return True
 
+    @property
+    def tokens(self) -> int:
+        """How many terms all records hold together, repeats included."""
+        return self._tokens
+
+    def holding(self, term: str) -> int:
+        """How many records hold a term."""
+        found = self._postings.get(term)
+        return len(found.places) if found is not None else 0
+
+    def ids(self) -> list[str]:
+        """The id of every record, in ledger order."""
+        with self._lock:
+            return list(self._places)
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Every record's id and terms with repeats, in ledger order; what is removed meanwhile may lack."""
+        with self._lock:
+            found = list(self._places.items())
+        for record_id, place in found:
+            with self._lock:
+                spelled: list[str] = []
+                for postings in self._terms_of[place]:
+                    key = postings.keys[bisect_left(postings.places, place)]
+                    spelled += [postings.term] * (key >> 11)
+            if record_id in self._places:
+                yield record_id, " ".join(spelled)
+
     def search(self, wanted: Collection[str], k: int) -> list[Scored]:
         """Return the ``k`` best records that hold any of the terms, best first, ties in ledger order.
 
         ``wanted`` are terms of ``query_terms``; one given twice counts once.
         """
         with self._lock:
-            held = [
-                found for term in dict.fromkeys(wanted) if (found := self._postings.get(term)) is not None
-            ]
-            if k < 1 or not held:
+            if not self._places:
                 return []
-            return [self._scored(place, -negative, held) for negative, place in self._best(held, k)]
+            weights = {term: rarity(len(self._places), self.holding(term)) for term in wanted}
+            held = self._held(weights)
+            best = self._best(held, self._tokens / len(self._places), k) if held and k > 0 else []
+            return [self._scored(place, -negative, held) for negative, place in best]
 
-    def _best(self, held: list[_Postings], k: int) -> list[tuple[float, int]]:
-        records = len(self._places)
-        average_length = self._tokens / records
+    def top(self, rarities: Mapping[str, float], average_length: float, k: int) -> list[tuple[str, float]]:
+        """The ids and scores of the ``k`` best, by the weights and the average length of a wider whole."""
+        with self._lock:
+            held, ids = self._held(rarities), self._ids
+            best = self._best(held, average_length, k) if held and k > 0 else []
+            return [(record_id, -score) for score, place in best if (record_id := ids[place]) is not None]
+
+    def _held(self, rarities: Mapping[str, float]) -> list[tuple[float, _Postings]]:
+        found = ((weight, self._postings.get(term)) for term, weight in rarities.items())
+        return [(weight, postings) for weight, postings in found if postings is not None]
+
+    def _best(
+        self, held: list[tuple[float, _Postings]], average_length: float, k: int
+    ) -> list[tuple[float, int]]:
         if average_length != self._weights.average_length:
             self._weights = _Weights(average_length)
         weight_of = self._weights.__getitem__
         scores: dict[int, float] = {}
         score_of = scores.get
-        for postings in held:
-            holding = len(postings.places)
-            rarity = math.log(1 + (records - holding + 0.5) / (holding + 0.5)) * (1 + _K1)
+        for term_weight, postings in held:
             for place, weight in zip(postings.places, map(weight_of, postings.keys), strict=True):
-                scores[place] = score_of(place, 0.0) + rarity * weight
-        least = heapq.nlargest(k, scores.values())[-1] if len(scores) > k else 0.0
+                scores[place] = score_of(place, 0.0) + term_weight * weight
+        least = _nth(scores.values(), k) if len(scores) > k else 0.0
         best = [(-score, place) for place, score in scores.items() if score >= least]
         best.sort()
         return best[:k]
 
-    def _scored(self, place: int, score: float, held: list[_Postings]) -> Scored:
+    def _scored(self, place: int, score: float, held: list[tuple[float, _Postings]]) -> Scored:
         matched: list[str] = []
         fields = 0
-        for postings in held:
+        for _, postings in held:
             at = bisect_left(postings.places, place)
             if at < len(postings.places) and postings.places[at] == place:
                 matched.append(postings.term)

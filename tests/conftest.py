@@ -21,6 +21,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name, folder in (
             ("HOME", home),
             ("XDG_STATE_HOME", home / "state"),
+            ("XDG_CACHE_HOME", home / "cache"),
             ("NSSTORE_TRUST_HOME", home / "trust"),
         ):
             patch.setenv(name, str(folder))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final, Never
 
 from nsstore import record
-from nsstore.audit import AuditEvent, EventKind, Spelled, spelled
+from nsstore.audit import AuditEvent, EventKind, Spelled, WrittenForm, spelled
 from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, WitnessError
 from nsstore.ledger import Ledger
 from nsstore.policy import Reason, decide_write
 from nsstore.scope import Area, Namespace, ScopeEnvelope, envelope_fields, memory_namespace
-from nsstore.store import MAX_BATCH, Draft, Leaf, Sight, Store, publish
+from nsstore.store import MAX_BATCH, Draft, Leaf, Sight, Store, may_be_spent, publish
 from nsstore.writers.note import Note, Receipt, draft, repeats
 
 
@@ -36,6 +37,16 @@ def remember(store: Store, envelope: ScopeEnvelope, notes: Iterable[Note]) -> li
     return receipts
 
 
+def remember_one(store: Store, envelope: ScopeEnvelope, ns: Namespace, note: Note) -> Receipt:
+    """As :func:`remember`, of one note; ``ns`` is the envelope's own namespace of memory."""
+    try:
+        one = draft(store, envelope, note, area="memory", key=None)
+    except InvalidInput as err:
+        _tell_refused(store, envelope, err)
+        raise
+    return Writing(store, envelope, ns, (one,)).run()[0]
+
+
 def drafts_of(
     store: Store, envelope: ScopeEnvelope, notes: Iterable[Note], *, area: Area, key: str | None
 ) -> list[Draft]:
@@ -43,11 +54,15 @@ def drafts_of(
     try:
         return [draft(store, envelope, note, area=area, key=key) for note in notes]
     except InvalidInput as err:
-        event = AuditEvent(
-            event=EventKind.REFUSED, verb="remember", reason=str(err), scope=envelope_fields(envelope)
-        )
-        store.audit.append(envelope.scope.tenant, event)
+        _tell_refused(store, envelope, err)
         raise
+
+
+def _tell_refused(store: Store, envelope: ScopeEnvelope, err: InvalidInput) -> None:
+    store.leaf(memory_namespace(envelope.scope))  # a closed store refuses for that alone, and audits nothing
+    fields = envelope_fields(envelope)
+    event = AuditEvent(event=EventKind.REFUSED, verb="remember", reason=str(err), scope=fields)
+    store.audit.append(envelope.scope.tenant, event)
 
 
 class Writing:
@@ -74,13 +89,22 @@ class Writing:
         if not publish(self.leaf, self.prepare, self.make_ready):
             self.make_ready()  # nothing was new
         try:
-            self.store.audit.append(self.envelope.scope.tenant, self.event)
+            self.store.audit.append(self.leaf.place.chain.tenant, self.event)
         except WitnessError as err:
-            raise WitnessError(KEPT) from err
+            raise WitnessError(KEPT, retryable=err.retryable) from err
         return self.receipts
 
     def make_ready(self) -> None:
         """Make the receipts and the audit event of what was decided."""
+        if len(self.drafts) == 1 and not self.repeated:
+            one = self.drafts[0]
+            self.receipts = [Receipt(record_id=one.record_id, created_at=one.created_at, replayed=False)]
+            self.event = _written_form(self.envelope, self.verb).of(one.record_id)
+        else:
+            self._make_many_ready()
+        self.store.audit.prepare(self.leaf.place.chain.tenant, self.event)
+
+    def _make_many_ready(self) -> None:
         self.receipts = [
             receipt_of(self.repeated[index].header, replayed=True)
             if index in self.repeated
@@ -100,14 +124,17 @@ class Writing:
     def prepare(self, ledger: Ledger) -> Sequence[Draft]:
         """Decide each draft against the ledger as it is under the lock."""
         self.require_whole()
-        self._watch_clock(ledger)
+        if ledger.order and ledger.order[-1] > self.drafts[0].record_id:
+            self._watch_clock(ledger)  # ids begin with the time they were made at
         self.repeated = {}
         seen: set[str] = set()
         for index, one in enumerate(self.drafts):
-            if not seen.isdisjoint(one.same_key):
-                raise InvalidInput("idempotency_key must not be used twice in one batch")
-            seen.update(one.same_key)
-            self._decide(ledger, one)
+            if one.same_key:
+                if not seen.isdisjoint(one.same_key):
+                    raise InvalidInput("idempotency_key must not be used twice in one batch")
+                seen.update(one.same_key)
+            if one.decision is None or not one.decision.allowed:
+                self._decide(ledger, one)
             if one.same_key:
                 self._repeats(ledger, index, one)
         if not self.repeated:
@@ -116,10 +143,8 @@ class Writing:
 
     def _watch_clock(self, ledger: Ledger) -> None:
         """Tell once that the clock stands behind the newest record; the order is the ledger's either way."""
-        if not ledger.order or self.leaf.clock_told:
+        if self.leaf.clock_told:
             return
-        if ledger.order[-1] <= self.drafts[0].record_id:
-            return  # ids begin with the time they were made at
         behind = _milliseconds(ledger.order[-1]) - _milliseconds(self.drafts[0].record_id)
         if behind > CLOCK_SLACK_MS:
             self.leaf.clock_told = True
@@ -131,9 +156,16 @@ class Writing:
         self.leaf.require_whole()
 
     def _repeats(self, ledger: Ledger, index: int, one: Draft) -> None:
-        """Find the record that an earlier call wrote under the same key, for whoever may read it."""
+        """Find the record that an earlier call wrote under the same key, for whoever may read it.
+
+        What was forgotten, or has expired, is not written again.
+        """
         sight = Sight(self.leaf, self.envelope, ledger)
-        for known in (record_id for key in one.same_key for record_id in ledger.idempotent.get(key, ())):
+        earlier = [record_id for key in one.same_key for record_id in ledger.idempotent.get(key, ())]
+        self._require_unspent(ledger, one, earlier)
+        for known in earlier:
+            if sight.has_expired(known):
+                raise Refused(SPENT, reason="forgotten")
             if not sight.decision(known).allowed:
                 continue  # who may not read it is not to learn that the key was used, nor for what
             found, decision = sight.read(known)
@@ -144,13 +176,20 @@ class Writing:
             self.repeated[index] = found
             return
 
+    def _require_unspent(self, ledger: Ledger, one: Draft, earlier: Iterable[str]) -> None:
+        """Refuse a key under which this very scope could have read a record that is forgotten now."""
+        if ledger.spent and any(known in ledger.forgotten for known in earlier):
+            keys, chain = self.store.trust.keys, self.leaf.place.chain
+            if not ledger.spent.isdisjoint(may_be_spent(keys, chain, self.envelope, one.same_key)):
+                raise Refused(SPENT, reason="forgotten")
+
     def _decide(self, ledger: Ledger, one: Draft) -> None:
         ids, decision = one.tag.supersedes, one.decision
         if decision is None:
             sight = Sight(self.leaf, self.envelope, ledger)
             readable = [old for old in ids if sight.decision(old).allowed]
             superseded = [sight.read(old)[0].header for old in readable]
-            decision = decide_write(self.envelope, one.form.header, superseded)
+            decision = decide_write(self.envelope, one.form.header, superseded, sight.rights)
         if not decision.allowed:
             self._deny(decision.reason, ids)
 
@@ -168,12 +207,20 @@ class Writing:
         raise Refused(REFUSALS.get(reason, "this scope may not write that record"), reason=reason.value)
 
 
+@lru_cache(maxsize=512)
+def _written_form(envelope: ScopeEnvelope, verb: str) -> WrittenForm:
+    return WrittenForm(verb, envelope_fields(envelope))
+
+
 def _milliseconds(record_id: str) -> int:
     """The time a record id was made at: the first 48 bits of a UUIDv7."""
     return int(record_id[:8] + record_id[9:13], 16)
 
 
 CLOCK_SLACK_MS: Final = 1_000
+SPENT: Final = (
+    "what was written under this idempotency_key is forgotten, and is not written again: take a new key"
+)
 KEPT: Final = (
     "the record is written, but the audit could not take the event: retry with the same idempotency key"
 )

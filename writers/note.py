@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from nsstore import digests, record
+from nsstore.clock import utc_now
+from nsstore.policy import expiry, lifetime
 from nsstore.record import Header, ImportedFrom
 from nsstore.scope import (
     Area,
@@ -25,7 +28,9 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A text to remember, with what the caller may say about it.
 
     ``tags`` and ``supersedes`` may come in any order; ``ext`` is free metadata that no decision
-    reads and that may not name a field of the header. Checked when it is written.
+    reads and that may not name a field of the header. ``expires_at`` is a time that names its zone,
+    ``ttl`` a length of time, in seconds or as a ``timedelta``: one of the two, or neither. Checked when
+    it is written.
     """
 
     text: str
@@ -39,6 +44,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ext: Mapping[str, object] | None = None
     idempotency_key: str | None = None
     imported_from: ImportedFrom | None = None
+    expires_at: str | datetime | None = None
+    ttl: float | timedelta | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,16 +69,26 @@ def draft(store: Store, envelope: ScopeEnvelope, note: Note, *, area: Area, key:
         common = template(*said)
     except TypeError:  # something that is no cache key is no valid value either; the check names it
         common = template.__wrapped__(*said)
-    if note.idempotency_key is None and note.ext is None and note.imported_from is None:
+    kept = store.kept(envelope.scope.tenant)
+    if (
+        note.idempotency_key is None
+        and note.ext is None
+        and note.imported_from is None
+        and note.expires_at is None
+        and note.ttl is None
+        and note.retention_class not in kept.durations
+    ):
         return common.draft(note.text)
     same_key = idempotency_digests(store, envelope, note.idempotency_key)
+    now, given = utc_now(), common.form.header
     header = msgspec.structs.replace(
-        common.form.header,
+        given,
         idempotency=same_key[0] if same_key else None,
         ext=None if note.ext is None else record.check_ext(note.ext),
         imported_from=note.imported_from,
+        expires_at=expiry(now, given.retention_class, kept, expires_at=note.expires_at, ttl=note.ttl),
     )
-    return Template(envelope, header).draft(note.text, same_key)
+    return Template(envelope, header).draft(note.text, same_key, now)
 
 
 def superseding(envelope: ScopeEnvelope, one: Draft, current: str | None) -> Draft:
@@ -83,7 +100,12 @@ def superseding(envelope: ScopeEnvelope, one: Draft, current: str | None) -> Dra
 
 def repeats(one: Draft, found: record.Record) -> bool:
     """Whether a record says what a draft says, in every field a caller can give."""
-    return found.text.encode() == one.text and _given(found.header) == _given(one.form.header)
+    header = msgspec.structs.replace(one.form.header, created_at=one.created_at)
+    return (
+        found.text.encode() == one.text
+        and _given(found.header) == _given(header)
+        and (found.header.expires_at == header.expires_at or lifetime(found.header) == lifetime(header))
+    )
 
 
 def idempotency_digests(store: Store, envelope: ScopeEnvelope, key: str | None) -> tuple[str, ...]:
@@ -103,7 +125,9 @@ def idempotency_digests(store: Store, envelope: ScopeEnvelope, key: str | None) 
     return tuple(digests.mac(one, digests.IDEM, whose).hex() for one in tenant_keys if one is not None)
 
 
-_OWN_TO_EACH_WRITE: Final = ("record_id", "created_at", "idempotency", "seq", "prev", "salt", "seal")
+_OWN_TO_EACH_WRITE: Final = (
+    *("record_id", "created_at", "expires_at", "idempotency", "seq", "prev", "salt", "seal"),
+)
 
 
 def _given(header: Header) -> dict[str, object]:

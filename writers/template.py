@@ -10,7 +10,16 @@ from nsstore import record
 from nsstore.clock import utc_now
 from nsstore.policy import decide_write
 from nsstore.record import Header
-from nsstore.scope import Area, Privacy, ScopeEnvelope, Sensitivity, check_choice, check_texts, text_of
+from nsstore.scope import (
+    Area,
+    Namespace,
+    Privacy,
+    ScopeEnvelope,
+    Sensitivity,
+    check_choice,
+    check_texts,
+    text_of,
+)
 from nsstore.store import Draft, tag_of
 
 ZERO: Final = "0" * 64
@@ -25,8 +34,8 @@ class Template:
         self.tag = tag_of(header)
         self.decision = decide_write(envelope, header, ()) if header.supersedes is None else None
 
-    def draft(self, text: str, same_key: tuple[str, ...] = ()) -> Draft:
-        """A draft with an id, a time and a salt of its own.
+    def draft(self, text: str, same_key: tuple[str, ...] = (), now: str | None = None) -> Draft:
+        """A draft with an id, a time (``now``, if it was taken before) and a salt of its own.
 
         Raises :class:`InvalidInput` for a text that no record may have.
         """
@@ -35,7 +44,7 @@ class Template:
             tag=self.tag,
             decision=self.decision,
             record_id=record.new_record_id(),
-            created_at=utc_now(),
+            created_at=now or utc_now(),
             salt=os.urandom(_SALT_BYTES).hex(),
             text=record.check_text(text),
             same_key=same_key,
@@ -95,6 +104,11 @@ def template(  # noqa: PLR0917 - one argument for each thing a caller may say
         seal=record.blank_seal(key_id),
     )
     return Template(envelope, header)
+
+
+def forget_templates(_ns: Namespace, _records: tuple[str, ...]) -> None:
+    """Let go of every template: one of them may hold the title and the tags of what is forgotten."""
+    template.cache_clear()
 
 
 def _sorted(field: str, values: object) -> tuple[str, ...] | None:

@@ -19,10 +19,11 @@ from rich.table import Table
 
 import nsstore
 from bench.disk import scratch
+from bench.locomo.across import Across, ask_across
 from bench.locomo.dialogues import DataMissingError, Dialogue, load
 from bench.locomo.memory import Bind, Tick
 from bench.locomo.trial import EXPECTED, Outcome, Trial
-from nsstore import Session
+from nsstore import OpenStore, Session
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -38,8 +39,8 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def opened(home: Path, *, create: bool = False) -> Generator[Bind]:
-    """Open the trial's store, and give the way to bind one of its sessions."""
+def opened(home: Path, *, create: bool = False) -> Generator[tuple[OpenStore, Bind]]:
+    """Open the trial's store, and give it with the way to bind one of its sessions."""
     with nsstore.open(home / "root", create=create, trust_home=home / "trust") as store:
 
         def bind(scope: Mapping[str, str]) -> Session:
@@ -56,10 +57,12 @@ def opened(home: Path, *, create: bool = False) -> Generator[Bind]:
                 purpose="recall",
             )
 
-        yield bind
+        yield store, bind
 
 
-def run(dialogues: Sequence[Dialogue], home: Path, progress: Progress, *, wide: bool) -> Outcome:
+def run(
+    dialogues: Sequence[Dialogue], home: Path, progress: Progress, *, wide: bool
+) -> tuple[Outcome, Across]:
     """Remember, close, open anew, read back and ask: what is found was on the disk."""
     trial = Trial(dialogues)
     turns = sum(len(one) for dialogue in dialogues for one in dialogue.sessions.values())
@@ -69,17 +72,18 @@ def run(dialogues: Sequence[Dialogue], home: Path, progress: Progress, *, wide: 
         task = progress.add_task(name, total=total)
         return lambda count: progress.advance(task, count)
 
-    with opened(home, create=True) as bind:
+    with opened(home, create=True) as (_, bind):
         trial.remember(bind, phase("remember", turns))
-    with opened(home) as bind:
+    with opened(home) as (store, bind):
         trial.read_back(bind, phase("read back", turns))
         trial.ask(bind, phase("ask", questions), wide=wide)
-    return trial.outcome(EXPECTED)
+        across = ask_across(store, bind, dialogues, trial.rooms, phase("ask across", questions))
+    return trial.outcome(EXPECTED), across
 
 
-def table(outcome: Outcome) -> Table:
+def table(outcome: Outcome, across: Across) -> Table:
     """Draw the outcome, one figure a line."""
-    drawn = Table(title="LoCoMo, one session bound at a time", show_header=False)
+    drawn = Table(title="LoCoMo: one session bound at a time, and all of a conversation", show_header=False)
     rows: dict[str, str] = {
         "conversations' turns": f"{outcome.turns:,}",
         "sessions": f"{outcome.sessions:,}",
@@ -90,6 +94,12 @@ def table(outcome: Outcome) -> Table:
         "foreign hits": f"{outcome.foreign_hits:,}",
         "evidence recall@10 within its session": f"{outcome.recall_at_10:.3f}",
         "evidence recall@5 within its session": f"{outcome.recall_at_5:.3f}",
+    }
+    rows |= {
+        "across sessions, under a grant: foreign hits": f"{across.foreign_hits:,}",
+        "across sessions without one: hits": f"{across.closed:,}",
+        "evidence recall@10 across its conversation": f"{across.recall[10]:.3f}",
+        "evidence recall@5 across its conversation": f"{across.recall[5]:.3f}",
     }
     rows |= {f"time to {phase}": f"{seconds:.1f} s" for phase, seconds in outcome.seconds.items()}
     for name, value in rows.items():
@@ -110,16 +120,17 @@ def main(given: Sequence[str] | None = None) -> int:
     with scratch() as fresh:
         os.environ["NSSTORE_CACHE_HOME"] = str(fresh / "cache")
         with Progress(*columns, console=err) as progress:
-            outcome = run(dialogues, fresh, progress, wide=not options.evidence_only)
+            outcome, across = run(dialogues, fresh, progress, wide=not options.evidence_only)
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode(outcome)).decode())
+        print(msgspec.json.format(msgspec.json.encode({"sessions": outcome, "across": across})).decode())
     else:
-        out.print(table(outcome))
-    for fault in outcome.faults:
+        out.print(table(outcome, across))
+    faults = [*outcome.faults, *across.faults()]
+    for fault in faults:
         err.print(f"FAILED: {fault}", style="bold red", markup=False)
-    if not outcome.faults:
+    if not faults:
         err.print("every turn came back, every hit is from the session asked", style="green", markup=False)
-    return 1 if outcome.faults else 0
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

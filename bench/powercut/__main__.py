@@ -20,11 +20,13 @@ from rich.table import Table
 
 from bench.disk import VARIABLE, scratch
 from bench.powercut.image import FILE_SYSTEMS, UnfitMachineError, require_machine
-from bench.powercut.operations import BY_NAME, OPERATIONS
+from bench.powercut.keeping import KEEPING
+from bench.powercut.operations import OPERATIONS
 from bench.powercut.trial import Outcome, cut_everywhere
 
 PRIVATE: Final = "NSSTORE_POWERCUT_PRIVATE"
 BROKEN: Final = ("again", "batch")
+BY_NAME: Final = {one.name: one for one in (*OPERATIONS, *KEEPING)}
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,7 @@ def render(trial: Trial) -> Table:
 def main(given: Sequence[str] | None = None) -> int:
     """Run the trial and print it; the exit code is the verdict."""
     options = arguments(given)
-    kinds, names = options.fs or ["ext4"], options.operation or [one.name for one in OPERATIONS]
+    kinds, names = options.fs or ["ext4"], options.operation or [*BY_NAME]
     try:
         require_machine(kinds)
         code = in_private_mounts()

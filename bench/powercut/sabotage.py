@@ -14,3 +14,10 @@ def records_unflushed() -> Generator[None]:
     """Acknowledge records that no flush made durable, one by one and in batches."""
     with patch.object(Dir, "flush_name"), patch.object(Root, "sync_all"):
         yield
+
+
+@contextmanager
+def unlinks_unflushed() -> Generator[None]:
+    """Acknowledge a forget whose removals no flush made durable."""
+    with patch.object(Dir, "flush"):
+        yield

@@ -138,7 +138,10 @@ def _faults_after(
     cut: Cut, before: tuple[Kept, ...], world: World, who: Who, operation: Operation
 ) -> list[str]:
     def task(report: Report) -> None:
-        found = examine(world, who, operation.area, [*before, *cut.kept], operation.tried)
+        operation.mend(world, cut.kept)
+        found = examine(
+            world, who, operation.area, [*before, *cut.kept], operation.tried, doomed=operation.doomed
+        )
         found += audit_faults(world, who.tenant, power_cut=True)
         report(msgspec.json.encode(found))
 

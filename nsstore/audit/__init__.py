@@ -1,6 +1,6 @@
 """Witnesses what happened: one keyed chain of events per tenant."""
 
-from nsstore.audit.events import AuditEvent, AuditLine, EventKind, Spelled, spelled
+from nsstore.audit.events import AuditEvent, AuditLine, EventKind, Spelled, WrittenForm, spelled
 from nsstore.audit.log import AuditLog
 from nsstore.audit.reading import AuditVerdict, read_events, read_lines, verify
 
@@ -11,6 +11,7 @@ __all__ = [
     "AuditVerdict",
     "EventKind",
     "Spelled",
+    "WrittenForm",
     "read_events",
     "read_lines",
     "spelled",

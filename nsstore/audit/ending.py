@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -14,26 +13,29 @@ from nsstore.audit.events import LONGEST, AuditEvent, AuditLine, EventKind, read
 from nsstore.clock import utc_now
 from nsstore.errors import EscapeError, SystemFailure
 from nsstore.incident import IncidentKind, new_incident_id
-from nsstore.root import READ, WRITE, Dir, File, Root
+from nsstore.root import NOT_OURS, READ, WRITE, Dir, File, Root
 from nsstore.trust import BadLine, Cell, Chain, Keys, Trust
 
 HEAD_LOST: Final = "head_lost"
 MAX_TOLD: Final = 16
+SHORTEST: Final = 250  # the keys of a line, two MACs and a time are longer
 _MONTH: Final = ".jsonl"
 _NAME: Final = re.compile(r"[0-9]{4}-[0-9]{2}\.jsonl")
 _CHUNK: Final = 1024 * 1024
 _FIRST_LOOK: Final = 64 * 1024
 _LAST_LOOK: Final = 2 * (LONGEST + 1)  # a torn line, and a whole one before it
-# What a name answers that somebody made unreadable, or leased, so that reading would stop.
-_NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ETXTBSY})
 
 Stray = tuple[str, IncidentKind]
+Mark = tuple[int, int, int]
+"""Inode, size and time of change: equal for a file that is as it was when it was read."""
 
 
 class End(msgspec.Struct, kw_only=True):
     """The end of a chain: the month's file, the last event, and repairs still to be told.
 
-    ``strays`` are the names among the months that are not the audit's, told or among the repairs.
+    ``strays`` are the names among the months that are not the audit's, told or among the repairs, and
+    ``passed`` what those were that had to be read to know it. ``torn`` are the months whose last line is
+    not ended: who writes into one of them next ends it.
     """
 
     month: str
@@ -43,14 +45,20 @@ class End(msgspec.Struct, kw_only=True):
     head: bytes
     repairs: tuple[AuditEvent, ...]
     strays: frozenset[Stray] = frozenset()
+    passed: dict[str, Mark] = msgspec.field(default_factory=dict[str, "Mark"])
+    torn: frozenset[str] = frozenset()
 
     def is_at(self, month: str, inode: int, size: int, head: bytes) -> bool:
         """Whether nobody went on since: the month's file and the head are as they were left."""
-        return (self.month, self.inode, self.size, self.head) == (month, inode, size, head)
+        return self.size == size and self.inode == inode and self.head == head and self.month == month
+
+    def goes_on(self, head: bytes, size: int) -> None:
+        """Move on by one event, in the same file."""
+        self.seq, self.head, self.size = self.seq + 1, head, size
 
     def left_at(self, month: str, inode: int, size: int) -> None:
         """Keep where the chain was left, with nothing more to tell."""
-        self.month, self.inode, self.size, self.repairs = month, inode, size, ()
+        self.month, self.inode, self.size, self.repairs, self.torn = month, inode, size, (), frozenset()
 
 
 def month_file(month: str) -> str:
@@ -70,7 +78,7 @@ def open_month(where: Dir, month: str, flags: int = READ) -> File | str | None:
     except EscapeError as err:
         return str(err)
     except SystemFailure as err:
-        if err.errno not in _NOT_OURS:
+        if err.errno not in NOT_OURS:
             raise
         return str(err)
 
@@ -78,7 +86,7 @@ def open_month(where: Dir, month: str, flags: int = READ) -> File | str | None:
 def find_end(
     root: Root, trust: Trust, chain: Chain, folder: str, cell: Cell | None, *, before: End | None = None
 ) -> End:
-    """Find the last event and close a torn line behind it.
+    """Find the last event, and what of a torn line stands behind it; nothing is written.
 
     A chain that is shorter than its head in the trust home is carried on from the head, and the gap
     is an event of the chain; so is a head that the trust home lost, with no number of events. A name
@@ -92,13 +100,13 @@ def find_end(
         for month in reversed(months_in(where)):
             if end.seq >= (anchor.seq if anchor else 0):
                 break
-            if kind := _take_over(trust.keys, chain, where, month, end):
+            if kind := _take_over(trust.keys, chain, where, month, end, before.passed if before else {}):
                 strays.append((month_file(month), kind))
     known = before.strays if before else frozenset[Stray]()
     fresh = [one for one in strays if one not in known]
-    untold = [one for one in before.repairs if one.event is not EventKind.GAP] if before else []
+    untold = [one for one in before.repairs if one.event is EventKind.CONTAMINATION] if before else []
     end.strays = known.union(strays)
-    end.repairs = (*untold, *end.repairs, *_incidents(trust.keys, chain, fresh))
+    end.repairs = (*end.repairs, *untold, *_incidents(trust.keys, chain, fresh))
     if anchor is not None and end.seq < anchor.seq:
         gap = AuditEvent(event=EventKind.GAP, count=anchor.seq - end.seq)
         end.seq, end.head, end.repairs = anchor.seq, anchor.head, (gap, *end.repairs)
@@ -107,7 +115,9 @@ def find_end(
     return end
 
 
-def _take_over(keys: Keys, chain: Chain, where: Dir, month: str, end: End) -> IncidentKind | None:
+def _take_over(  # noqa: PLR0917 - a chain's end is looked for with all of these
+    keys: Keys, chain: Chain, where: Dir, month: str, end: End, passed: Mapping[str, Mark]
+) -> IncidentKind | None:
     """Take over a month's last event if it is the newest so far; or say why the month is not the audit's."""
     file = open_month(where, month, WRITE)
     if file is None:
@@ -115,6 +125,11 @@ def _take_over(keys: Keys, chain: Chain, where: Dir, month: str, end: End) -> In
     if isinstance(file, str):
         return IncidentKind.LINKED
     with file:
+        found = file.stat()
+        mark = (found.st_ino, found.st_size, found.st_ctime_ns)
+        if passed.get(month) == mark:
+            end.passed[month] = mark
+            return IncidentKind.STRAY
         torn, last = last_event(keys, chain, file, file.size)
         ours = last is not None and (
             last[0].at.startswith(month) or has_event_of(keys, chain, file, file.size, month)
@@ -122,9 +137,10 @@ def _take_over(keys: Keys, chain: Chain, where: Dir, month: str, end: End) -> In
         entered = month <= utc_now()[:7]  # the next event may come to stand behind what is here
         stray = file.size > 0 and not ours and (last is not None or not entered)
         if torn and end.seq < 0 and (ours or entered):
-            file.append(b"\n")
-            file.flush()
+            end.torn |= {month}
             end.repairs = (*end.repairs, AuditEvent(event=EventKind.REPAIRED, bytes=torn))
+        if stray:
+            end.passed[month] = mark
     if last is not None and ours and last[0].seq > end.seq:
         end.month, end.seq, end.head = month, last[0].seq, last[1]
     return IncidentKind.STRAY if stray else None
@@ -152,7 +168,7 @@ def _incidents(keys: Keys, chain: Chain, strays: list[Stray]) -> list[AuditEvent
 
 def verified(keys: Keys, chain: Chain, raw: bytes | None) -> tuple[AuditLine, bytes] | None:
     """The event that a line without its newline is, and its MAC; ``None`` if it is none of the chain's."""
-    if raw is None or not raw.endswith(b'"}'):
+    if raw is None or len(raw) < SHORTEST or not (raw.startswith(b'{"seq":') and raw.endswith(b'"}')):
         return None
     try:
         return read_line(keys, chain, raw + b"\n")
@@ -179,15 +195,14 @@ def last_event(keys: Keys, chain: Chain, file: File, size: int) -> tuple[int, tu
 def _from_behind(raw: bytes, *, whole: bool) -> Iterator[bytes]:
     """The lines that end as an event does, the last one first; it may lack its newline and nothing else.
 
-    The first line of ``raw`` counts only if that is ``whole``, not cut out of something longer.
+    The first line of ``raw`` counts only if that is ``whole``, not cut out of something longer. What
+    does not begin as an event does is passed over, whatever there is of it.
     """
-    end = raw.rfind(b"\n") + 1
-    if end or whole:
-        yield raw[end:]
-    while (at := raw.rfind(b'"}\n', 0, end)) >= 0:
-        end = raw.rfind(b"\n", 0, at) + 1
-        if end or whole:
-            yield raw[end : at + 2]
+    at, end = len(raw), len(raw)
+    while (at := raw.rfind(b'{"seq":', 0, at)) >= 0:
+        if raw[at - 1 : at] == b"\n" or (at == 0 and whole):
+            yield raw[at : end if (stop := raw.find(b"\n", at, end)) < 0 else stop]
+            end = at
 
 
 def has_event_of(keys: Keys, chain: Chain, file: File, size: int, month: str) -> bool:

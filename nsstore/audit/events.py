@@ -10,9 +10,10 @@ import msgspec
 
 from nsstore import digests
 from nsstore.record.spelling import escape
-from nsstore.trust import BadLine, Chain, Keys, frame, unframe
+from nsstore.trust import BadLine, Chain, Framer, Keys, unframe
 
 ZERO: Final = "0" * 64
+_HERE: Final = "00000000-0000-7000-8000-000000000000"
 LONGEST: Final = 4 * 1024 * 1024  # bytes of a line with its newline: 100,000 record ids
 
 
@@ -24,6 +25,9 @@ class EventKind(StrEnum):
     LISTED = "listed"
     SEARCHED = "searched"
 
+    FORGOTTEN = "forgotten"
+    GRANTED = "granted"
+    REVOKED = "revoked"
     DENIED = "denied"
     REFUSED = "refused"
     UNTAGGED = "untagged"
@@ -95,23 +99,44 @@ class Spelled(msgspec.Struct, frozen=True):
     security: bool
 
 
-def spelled(event: AuditEvent) -> Spelled:
-    """The event in bytes.
+def spelled(event: AuditEvent, *, durable: bool = False) -> Spelled:
+    """The event in bytes; ``durable`` makes one that is routine by its kind durable before the answer.
 
     What a terminal or a log reader could take for a line end or a command is escaped, as in a record.
     """
-    return Spelled(escape(msgspec.json.encode(event))[1:-1], event.event.security)
+    return Spelled(escape(msgspec.json.encode(event))[1:-1], durable or event.event.security)
 
 
-def write_line(
-    keys: Keys, chain: Chain, said: Spelled, *, seq: int, at: str, prev: str
-) -> tuple[bytes, bytes]:
-    """The bytes of one line under the active key, newline included, and its MAC.
+class WrittenForm:
+    """The event of one record written, spelled once and cut at the record's id.
+
+    A host writes many records in one scope: what was encoded and escaped for the first one holds for
+    the next, byte for byte.
+    """
+
+    def __init__(self, verb: str, scope: Mapping[str, str | None]) -> None:
+        event = AuditEvent(event=EventKind.WRITTEN, verb=verb, scope=scope, records=(_HERE,), count=1)
+        before, here, after = spelled(event).body.rpartition(_HERE.encode())
+        assert here
+        self._shape = before.replace(b"%", b"%%") + b"%b" + after.replace(b"%", b"%%")
+
+    def of(self, record_id: str) -> Spelled:
+        """The event that a record with this id was written."""
+        return Spelled(self._shape % record_id.encode(), security=False)
+
+
+def framer_of(keys: Keys, chain: Chain) -> Framer:
+    """What frames the lines of a tenant's audit, under the active key."""
+    return Framer(keys, chain, digests.AUDIT, keys.active)
+
+
+def write_line(framer: Framer, said: Spelled, *, seq: int, at: str, prev: str) -> tuple[bytes, bytes]:
+    """The bytes of one line of the audit that the framer is of, newline included, and its MAC.
 
     Raises :class:`BadLine` for a line that nobody would find again, longer than ``LONGEST``.
     """
     line = b'{"seq":%d,"at":"%b",%b,"prev":"%b"}' % (seq, at.encode(), said.body, prev.encode())
-    raw, mac = frame(keys, chain, digests.AUDIT, line, keys.active)
+    raw, mac = framer.frame(line)
     if len(raw) > LONGEST:
         raise BadLine("a line that is longer than any event's")
     return raw, mac

@@ -7,63 +7,64 @@ import threading
 import weakref
 from typing import Final
 
+import msgspec
+
 from nsstore import layout
 from nsstore.audit.ending import End, find_end, month_file
-from nsstore.audit.events import ZERO, AuditEvent, Spelled, spelled, write_line
+from nsstore.audit.events import ZERO, AuditEvent, Spelled, framer_of, spelled, write_line
 from nsstore.clock import utc_now
 from nsstore.errors import Refused, StoreError, WitnessError
-from nsstore.root import LIMIT_SECONDS, RANGES, File, FileLock, Root, flusher
+from nsstore.root import RANGES, File, FileLock, Root, flusher
 from nsstore.trust import BadLine, Cell, Chain, NoValidSlot, Trust
 
 MAX_BOOKS: Final = 8
 REFUSED: Final = "the audit could not take the event, so the operation was not answered"
-BUSY: Final = "the audit of this tenant is being written by somebody else: try again"
+BUSY: Final = "the audit of this tenant is being written by what this call interrupted: try again"
+
+
+class _Ready(msgspec.Struct, frozen=True):
+    """A line that was made ready for an event, the end it would follow, and the line's own MAC."""
+
+    event: Spelled
+    seq: int
+    head: bytes
+    month: str
+    raw: bytes
+    mac: bytes
 
 
 class _Book:
     """One tenant's chain in this process: where it is, and where it ended when it was left last."""
 
-    def __init__(self, store_id: bytes, tenant: tuple[str, str]) -> None:
-        self.chain = Chain(store_id, "audit", (tenant,))
+    def __init__(self, root: Root, trust: Trust, tenant: tuple[str, str]) -> None:
+        self.chain = Chain(trust.store_id, "audit", (tenant,))
+        self.framer = framer_of(trust.keys, self.chain)
+        self._root, self._home = root, trust.home
         self.folder = layout.audit_dir(tenant)
         self.lock_path = layout.audit_lock_path(tenant)
         self.heads = layout.audit_head_path(tenant)
-        self.thread = threading.Lock()
-        self.holder = 0
+        self.thread = threading.RLock()
+        self.entered = False
         self.lock: FileLock | None = None
         self.file: File | None = None
         self.cell: Cell | None = None
         self.end: End | None = None
-        self._path = ("", "")
+        self.ready: _Ready | None = None
+        self._month = ""
+        self._files: tuple[tuple[Root, str], ...] = ()
 
-    def path(self, month: str) -> str:
-        """The path of a month's file."""
-        if self._path[0] != month:
-            self._path = (month, f"{self.folder}/{month_file(month)}")
-        return self._path[1]
-
-    def require_thread(self) -> None:
-        """Keep other threads out. Raises :class:`Refused` after ten seconds.
-
-        At once for the thread that is in already: it was interrupted, and what interrupted it is here.
-        """
-        mine = threading.get_ident()
-        if not self.thread.acquire(blocking=False) and (
-            self.holder == mine or not self.thread.acquire(timeout=LIMIT_SECONDS)
-        ):
-            raise Refused(BUSY, reason="locked", retryable=True)
-        self.holder = mine
-
-    def let_thread_in(self) -> None:
-        """Let the next thread in."""
-        self.holder = 0
-        self.thread.release()
+    def files(self, month: str) -> tuple[tuple[Root, str], ...]:
+        """What an event changes: the month's file beneath the root, then the heads in the trust home."""
+        if self._month != month:
+            path = f"{self.folder}/{month_file(month)}"
+            self._month, self._files = month, ((self._root, path), (self._home, self.heads))
+        return self._files
 
     def pause(self) -> None:
         """Let the next process in, and keep the descriptors."""
         if self.cell is not None:
             self.cell.free()
-        if self.lock is not None:
+        if self.lock is not None and self.lock.held:
             self.lock.pause()
 
     def close(self) -> None:
@@ -94,8 +95,25 @@ class AuditLog:
 
         Raises :class:`WitnessError`. A chain this process has appended to was entered already.
         """
-        if self._book(tenant).end is None:
+        book = self._books.get(tenant)
+        if book is None or book.end is None:
             self._enter(tenant, None)
+
+    def prepare(self, tenant: tuple[str, str], event: Spelled) -> None:
+        """Make ready what :meth:`append` of this event will write if the chain still ends where it did.
+
+        Holds and promises nothing: whoever goes on with the chain meanwhile makes it void.
+        """
+        book = self._books.get(tenant)
+        if book is None or (end := book.end) is None or (cell := book.cell) is None or end.repairs:
+            return
+        seq, head, at = end.seq, end.head, utc_now()
+        try:
+            raw, mac = write_line(book.framer, event, seq=seq + 1, at=at, prev=head.hex())
+        except BadLine:
+            return  # which append will tell
+        book.ready = _Ready(event, seq, head, at[:7], raw, mac)
+        cell.prepare(seq + 1, mac)
 
     def append(self, tenant: tuple[str, str], event: AuditEvent | Spelled) -> None:
         """Add one event; a security event is durable when this returns, a routine one within a second.
@@ -107,9 +125,8 @@ class AuditLog:
     def close(self) -> None:
         """Let go of every descriptor that is kept."""
         for book in list(self._books.values()):
-            book.require_thread()
-            book.close()
-            book.let_thread_in()
+            with book.thread:
+                book.close()
 
     def after_fork(self) -> None:
         """Start afresh in a forked child, where no thread is left to release a lock of the parent's."""
@@ -120,7 +137,7 @@ class AuditLog:
     def _book(self, tenant: tuple[str, str]) -> _Book:
         book = self._books.get(tenant)
         if book is None:
-            book = self._books.setdefault(tenant, _Book(self.trust.store_id, tenant))
+            book = self._books.setdefault(tenant, _Book(self.root, self.trust, tenant))
             self._let_go()
         return book
 
@@ -128,44 +145,55 @@ class AuditLog:
         for tenant in list(self._books)[:-MAX_BOOKS]:
             book = self._books.get(tenant)
             if book is not None and book.thread.acquire(blocking=False):
-                book.close()
-                self._books.pop(tenant, None)
-                book.let_thread_in()
+                try:
+                    if not book.entered:
+                        book.close()
+                        self._books.pop(tenant, None)
+                finally:
+                    book.thread.release()
 
     def _enter(self, tenant: tuple[str, str], event: Spelled | None) -> None:
         """Hold the chain alone and append ``event``, or see at least that one could be."""
         try:
-            while not self._entered(tenant, self._book(tenant), event):
+            while not self._entered(tenant, self._books.get(tenant) or self._book(tenant), event):
                 pass  # another thread let go of the book before this one held it
         except (StoreError, NoValidSlot, BadLine, OSError) as err:
             raise WitnessError(REFUSED, retryable=isinstance(err, StoreError) and err.retryable) from err
 
     def _entered(self, tenant: tuple[str, str], book: _Book, event: Spelled | None) -> bool:
-        book.require_thread()
-        try:
+        """Whether the event is in this book, or the book ready; ``False`` if it is no longer the tenant's.
+
+        Raises :class:`Refused` for a thread that is in already: it was interrupted, and what interrupted
+        it is here.
+        """
+        with book.thread:
             if self._books.get(tenant) is not book:
                 return False
-            if not self._holds_again(book):
-                self._hold(book)
-            if event is not None:
-                self._append(book, event)
-            else:
-                self._month(book, utc_now()[:7])
-                book.end = self._find_end(book)
-            book.pause()
-        except BaseException:
-            book.close()
-            raise
-        finally:
-            book.let_thread_in()
-        return True
-
-    def _holds_again(self, book: _Book) -> bool:
-        """Whether the chain is held through the descriptors that were kept."""
-        cell, lock = book.cell, book.lock
-        if cell is None or lock is None or not cell.hold_again():
-            return False
-        return RANGES or lock.resume(book.lock_path)
+            if book.entered:
+                raise Refused(BUSY, reason="locked", retryable=True)
+            try:
+                book.entered = True
+                cell, lock = book.cell, book.lock
+                if (
+                    cell is None
+                    or lock is None
+                    or not cell.hold_again()
+                    or not (RANGES or lock.resume(book.lock_path))
+                ):
+                    self._hold(book)
+                if event is not None:
+                    if not self._append_ready(book, event):
+                        self._append(book, event)
+                else:
+                    self._file(book, utc_now()[:7])
+                    book.end = self._find_end(book)
+                book.pause()
+            except BaseException:
+                book.close()
+                raise
+            finally:
+                book.entered = False
+            return True
 
     def _hold(self, book: _Book) -> None:
         """Hold the chain as disk and trust home have it by now; where it ended is still to be compared."""
@@ -177,18 +205,39 @@ class AuditLog:
         if book.cell is not None:
             book.cell.hold()
 
+    def _append_ready(self, book: _Book, event: Spelled) -> bool:
+        """Append the line that was made ready if the chain still ends where it would follow; else nothing."""
+        ready, end, file, cell = book.ready, book.end, book.file, book.cell
+        if ready is None or ready.event is not event or end is None or file is None or cell is None:
+            return False
+        book.ready = None
+        files = book.files(ready.month)
+        if not (
+            self.root.still_in_place(file, files[0][1])
+            and end.is_at(ready.month, file.inode, file.size, ready.head)
+            and end.seq == ready.seq
+            and cell.anchor.head == ready.head
+            and not (end.repairs or event.security or flusher.any_failed)
+        ):
+            return False
+        file.append(ready.raw)
+        end.goes_on(ready.mac, file.size)
+        cell.advance(end.seq, end.head)
+        flusher.note_all(files)
+        return True
+
     def _append(self, book: _Book, event: Spelled) -> None:
         """Append an event wherever the chain is: found again, repaired, begun, or in a new month."""
         at, end, durable = utc_now(), book.end, event.security
         month = max(at[:7], end.month) if end else at[:7]
-        path = book.path(month)
-        flusher.require_healthy((self.root, path), (self.trust.home, book.heads))
-        file, cell = self._month(book, month), book.cell
+        files = book.files(month)
+        flusher.require_healthy(*files)
+        file, cell = self._file(book, month), book.cell
         if end is None or cell is None or not end.is_at(month, file.inode, file.size, cell.anchor.head):
             end, durable = self._find_end(book), True
             month = max(at[:7], end.month)  # never before the last event's, wherever the clock stands
-            path = book.path(month)
-            file = self._month(book, month)
+            files = book.files(month)
+            file = self._file(book, month)
         if cell is None:
             self._begin(book, event, end, at, month)
             return
@@ -199,14 +248,13 @@ class AuditLog:
         if durable:
             cell.file.flush()
         else:
-            flusher.note(self.root, path)
-            flusher.note(self.trust.home, book.heads)
+            flusher.note_all(files)
 
     def _begin(self, book: _Book, event: Spelled, end: End, at: str, month: str) -> None:
         """Append the first event that the trust home has a head for; another's may have come first."""
 
         def begin() -> tuple[int, bytes]:
-            file = self._month(book, month)
+            file = self._file(book, month)
             self._make_durable(book, file, fresh=self._write(book, end, event, at=at, month=month))
             return end.seq, end.head
 
@@ -223,8 +271,10 @@ class AuditLog:
         file = book.file
         assert file is not None
         fresh = not file.size
-        repairs = [self._line(book.chain, end, spelled(one), at) for one in end.repairs]
-        file.append(b"".join((*repairs, self._line(book.chain, end, event, at))))
+        repairs = [self._line(book, end, spelled(one), at) for one in end.repairs]
+        if month in end.torn:
+            repairs.insert(0, b"\n")
+        file.append(b"".join((*repairs, self._line(book, end, event, at))))
         end.left_at(month, file.inode, file.size)
         book.end = end
         return fresh
@@ -233,9 +283,9 @@ class AuditLog:
         with self.root.make_dir(book.folder, flush=fresh) as where:
             where.flush_name(file)
 
-    def _month(self, book: _Book, month: str) -> File:
+    def _file(self, book: _Book, month: str) -> File:
         """The month's file, kept open as long as its path names it."""
-        if book.file is not None and not self.root.still_in_place(book.file, book.path(month)):
+        if book.file is not None and not self.root.still_in_place(book.file, book.files(month)[0][1]):
             book.file.close()
             book.file = None
         if book.file is None:
@@ -243,9 +293,9 @@ class AuditLog:
                 book.file = where.open_or_make(month_file(month))
         return book.file
 
-    def _line(self, chain: Chain, end: End, said: Spelled, at: str) -> bytes:
+    def _line(self, book: _Book, end: End, said: Spelled, at: str) -> bytes:
         prev = end.head.hex() if end.seq >= 0 else ZERO
-        raw, mac = write_line(self.trust.keys, chain, said, seq=end.seq + 1, at=at, prev=prev)
+        raw, mac = write_line(book.framer, said, seq=end.seq + 1, at=at, prev=prev)
         end.seq, end.head = end.seq + 1, mac
         return raw
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from nsstore.scope import NotApplicable
     from nsstore.session import OpenStore, Session
+    from nsstore.store import Below
 
 SOURCE_TOOL: Final = "nsstore-cli"
 
@@ -86,6 +87,27 @@ class Asker:
         self.require(*TENANT)
         kind = "tenant" if "tenant" in self._given else "group"
         return kind, check_id(f"{kind}_id", self._given[kind])
+
+    def below(self, whole: str, *, every_user: bool) -> Below:
+        """Everything of the given session, project or user of the tenant; ``every_user`` of a project.
+
+        Raises :class:`InvalidInput` for what is missing.
+        """
+        from nsstore.store import Below
+
+        if every_user and whole != "project":
+            raise InvalidInput("--every-user goes with --whole project")
+        names = {"user": ("user",), "project": ("user", "project"), "session": ("user", "project", "session")}
+        wanted = [name for name in names[whole] if not (every_user and name == "user")]
+        tenant = self.tenant()
+        self.require(*(BY_NAME[name] for name in wanted))
+        session = "session" if "session" in self._given else "conversation"
+        return Below(
+            tenant=tenant,
+            user=self._given["user"] if "user" in wanted else None,
+            project=self._given["project"] if "project" in wanted else None,
+            session=(session, self._given[session]) if "session" in wanted else None,
+        )
 
     def require(self, *dimensions: Dimension) -> None:
         """Require each dimension, and not both of a pair; nothing missing is made up."""

@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from nsstore.audit import AuditLine, AuditVerdict
     from nsstore.session import OpenStore
 
+SHOWN: Final = 3
+UNPROVEN: Final = (
+    "the audit keeps a keyed digest alone, and nothing that is there now gives it: `nsstore check` says what"
+    " is wrong now"
+)
 NO_AUDIT: Final = "there is no audit of this tenant"
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["events", "verify"]), default="events", metavar="[events|verify]")
 @click.option("-n", "--limit", type=int, metavar="N", help="Only the newest N events.")
+@click.option("--incident", metavar="ID", help="Say what this incident is about, if it is still there.")
 @of_tenant
-def audit(asker: Asker, *, what: str, limit: int | None, as_json: bool) -> None:
+def audit(asker: Asker, *, what: str, limit: int | None, incident: str | None, as_json: bool) -> None:
     """Show who asked for what, and who was told no.
 
     `audit verify` proves that no line of the tenant's chain was changed or taken away.
@@ -31,6 +37,12 @@ def audit(asker: Asker, *, what: str, limit: int | None, as_json: bool) -> None:
     from nsstore.audit import read_lines
 
     tenant = asker.tenant()
+    if incident is not None:
+        if limit is not None or what == "verify":
+            raise InvalidInput("--incident goes alone")
+        with asker.open() as store:
+            _show_incident(store, tenant, incident, as_json=as_json)
+        return
     if limit is not None and what == "verify":
         raise InvalidInput("--limit goes with the events: a chain is verified whole")
     if limit is not None and limit < 1:
@@ -49,6 +61,27 @@ def audit(asker: Asker, *, what: str, limit: int | None, as_json: bool) -> None:
         )
     elif not events:
         printing.note("nothing here of this tenant")
+
+
+def _show_incident(store: OpenStore, tenant: tuple[str, str], incident: str, *, as_json: bool) -> None:
+    from nsstore.cli.incident_found import find_incident
+
+    found = find_incident(store, tenant, incident)
+    if as_json:
+        printing.emit(found)
+        return
+    printing.fields(
+        (
+            ("incident", found.incident),
+            ("at", found.at),
+            ("kind", found.kind),
+            ("namespace", found.namespace),
+            ("name", found.name),
+            ("names", None if found.count is None else str(found.count)),
+        )
+    )
+    if found.namespace is None:
+        printing.note(UNPROVEN)
 
 
 def _verify(store: OpenStore, tenant: tuple[str, str], *, as_json: bool) -> None:
@@ -75,7 +108,7 @@ def _show_events(events: list[AuditLine], *, as_json: bool) -> None:
         printing.table(("at", "event", "what"), rows, fold=True)
         return
     printing.table(
-        ("at", "event", "verb", "by", "count", "reason", "incident"),
+        ("at", "event", "verb", "by", "count", "reason", "incident", "records"),
         [
             (
                 event.at,
@@ -85,6 +118,7 @@ def _show_events(events: list[AuditLine], *, as_json: bool) -> None:
                 "" if event.count is None else str(event.count),
                 event.reason or "",
                 event.incident or "",
+                ",".join(event.records or ()),
             )
             for event in events
         ],
@@ -97,6 +131,10 @@ def _told(event: AuditLine) -> Iterator[str]:
         yield f"{event.verb or ''} by {_asker(event)}".strip()
     if event.count is not None:
         yield f"count {event.count}"
+    if event.records:
+        yield " ".join(event.records[:SHOWN])
+        if len(event.records) > SHOWN:
+            yield f"{len(event.records) - SHOWN} more"
     if event.reason:
         yield event.reason
     if event.incident:

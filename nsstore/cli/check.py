@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,8 +12,10 @@ from nsstore.cli.exits import FOUND_WRONG
 from nsstore.cli.flags import json_option, store_option, store_path
 
 if TYPE_CHECKING:
-    from nsstore.cli.inspection import Inspection
+    from nsstore.cli.inspection import Finding, Inspection
     from nsstore.session import OpenStore
+
+TOGETHER: Final = 3
 
 
 @click.command()
@@ -71,9 +74,28 @@ def enforcement(store: OpenStore) -> dict[str, str]:
             "unnamed until they are whole" if root.unnamed_files else "named below tmp/ until they are whole"
         ),
         "file system": f"{root.filesystem}: {carries}",
+        "owner": owner_words(store),
         "owner and mode": f"user {root.owner} alone, files 0600, directories 0700, at each opening",
         "routine appends": f"durable within {WINDOW_SECONDS * 2:g} s; records before their receipt",
     }
+
+
+def owner_words(store: OpenStore) -> str:
+    """Who the owner is, what is in force, how surely it was said, and what expires soon."""
+    from nsstore.cli.statements import RETENTION, soon, told
+
+    standing = store.rights.standing()
+    if standing.damage is not None:
+        return "the list of statements is not the one that was written: no grant opens anything"
+    if standing.owner is None:
+        return "none: every row is satisfied by equality alone"
+    every = told(standing)
+    live = [one for one in every if one.state == "live" and one.what != RETENTION]
+    sure = ", ".join(sorted({one.assurance for one in live or every}))
+    ending = f", {len(late)} within 30 days of its end" if (late := soon(standing)) else ""
+    unmade = sum(one.state == "pending" for one in every)
+    pending = f", {unmade} not made known: the next statement does it" if unmade else ""
+    return f"{standing.owner.name}, {printing.count(len(live), 'grant')} in force{ending}{pending} ({sure})"
 
 
 def _show(inspection: Inspection, *, verbose: bool) -> None:
@@ -119,8 +141,31 @@ def _show(inspection: Inspection, *, verbose: bool) -> None:
             ],
         )
     printing.say()
-    for finding in inspection.findings:
+    folded = _folded(inspection.findings)
+    for finding in folded:
         printing.say(f"{finding.kind}: {finding.path}: {finding.what}", bold=True)
+        if finding.remedy:
+            printing.say(finding.remedy, indent=4)
         if finding.incident and finding.incident not in finding.what:
             printing.say(f"incident {finding.incident}", dim=True, indent=4)
     printing.say("nothing is wrong" if not inspection.findings else f"{len(inspection.findings)} found wrong")
+    if len(folded) < len(inspection.findings):
+        printing.note("--json has every name that is kept out")
+
+
+def _folded(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, but for many names of one directory that are kept out as one kind: these as one."""
+    from nsstore.cli.inspection import KEPT_OUT, Finding
+
+    apart: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        place = (one.path.rpartition("/")[0], one.kind) if one.what == KEPT_OUT else (one.path, "")
+        apart.setdefault(place, []).append(one)
+    shown = list[Finding]()
+    for (path, kind), group in apart.items():
+        if kind and len(group) > TOGETHER:
+            what = f"{printing.count(len(group), 'name')} {KEPT_OUT}"
+            shown.append(Finding(path=path, kind=kind, what=what, remedy=""))
+        else:
+            shown += group
+    return shown

@@ -23,7 +23,8 @@ EXITS: Final[dict[str, int]] = {
 
 MEANING: Final[dict[int, str]] = {
     OK: "done",
-    FOUND_WRONG: "`check`, `audit verify` or `demo` found something wrong, or `import` refused a line",
+    FOUND_WRONG: "`check`, `audit verify` or `demo` found something wrong, `import` refused a line,"
+    " `backup` left out what is damaged, or something of what `restore` put back stays closed",
     USAGE: "no such command, option or value",
     3: "`invalid`: an id, a dimension, a limit or a setting is wrong or missing",
     4: "`not_visible`: absent or denied, which look the same",

@@ -107,8 +107,9 @@ text_option: Final = click.option(
     "--text", "only_text", is_flag=True, help="Print the text alone, byte for byte when piped."
 )
 limit_option: Final = click.option(
-    "-n", "--limit", type=int, default=100, metavar="N", help="At most this many; 100 if not given."
-)
+    "-n", "--limit", type=int, default=100, metavar="N",
+    help="At most this many, from 1 to 1000; 100 if not given.",
+)  # fmt: skip
 sensitivity_option: Final = click.option(
     "--sensitivity",
     type=click.Choice(SENSITIVITIES),
@@ -121,6 +122,12 @@ retention_option: Final = click.option(
     metavar="WORD",
     help=f"How long it is kept; else standard. {WORD}",
 )
+expires_option: Final = click.option(
+    "--expires-at", metavar="TIME", help="From this time on nothing serves it, as 2027-01-31T12:00:00Z."
+)
+ttl_option: Final = click.option(
+    "--ttl", metavar="LENGTH", help="How long it lives, as 90d: a number and s, m, h, d or w."
+)
 ext_option: Final = click.option(
     "--ext", metavar="JSON", help="An object of your own metadata, which no decision reads."
 )
@@ -128,6 +135,17 @@ idempotency_option: Final = click.option(
     "--idempotency-key", metavar="KEY", help="The same key and content give the first receipt again."
 )
 STDIN: Final = "-"
+UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def seconds_of(name: str, given: str | None) -> int | None:
+    """A length of time from an option, in seconds. Raises :class:`InvalidInput`."""
+    if given is None:
+        return None
+    number, unit = given[:-1], given[-1:]
+    if not (number.isascii() and number.isdigit() and len(number) < 12 and unit in UNITS):
+        raise InvalidInput(f"{name} must be a number and a unit, as 90d: s, m, h, d or w")
+    return int(number) * UNITS[unit]
 
 
 def store_path(given: str | None) -> str:

@@ -7,7 +7,9 @@ provenance and never believed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Final, cast
 
 import msgspec
@@ -24,8 +26,15 @@ MAX_LINE: Final = 2 * 1024 * 1024
 """Bytes: the longest text with every character escaped is below it."""
 FORMAT: Final = "jsonl"
 CHUNK: Final = 64 * 1024
+MARK: Final = b"\xef\xbb\xbf"
+"""What some programs put in front of a file to say that it is UTF-8."""
+TIME: Final = re.compile(
+    r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)?)?", re.ASCII
+)
 
-TEXTS: Final = ("text", "kind", "title", "sensitivity", "retention_class", "privacy", "idempotency_key")
+TEXTS: Final = (
+    *("text", "kind", "title", "sensitivity", "retention_class", "privacy", "idempotency_key", "expires_at"),
+)
 KEYS: Final = (*TEXTS, "tags", "ext", "source")
 SOURCE_KEYS: Final = ("created_at", "record_id", "item", "scope")
 
@@ -37,7 +46,8 @@ class BadImport(ValueError):
 def lines_of(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes | None, int]]:
     """Each line with its number and the bytes read so far; ``None`` for one of more than 2 MiB.
 
-    Lines end with a newline alone; the last may lack it. No more than one line is held.
+    Lines end with a newline alone; the last may lack it. A byte order mark in front of the first is no
+    part of it. No more than one line is held.
     """
     number, done, pending, skipping = 0, 0, bytearray(), False
     while chunk := read(CHUNK):
@@ -46,13 +56,17 @@ def lines_of(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes | None, 
         for part in whole:
             number += 1
             line = None if skipping or len(pending) + len(part) > MAX_LINE else bytes(pending + part)
-            yield number, line, done
+            yield number, _unmarked(number, line), done
             pending.clear()
             skipping = False
         skipping = skipping or len(pending) + len(rest) > MAX_LINE
         pending = bytearray() if skipping else pending + rest
     if pending or skipping:
-        yield number + 1, None if skipping else bytes(pending), done
+        yield number + 1, _unmarked(number + 1, None if skipping else bytes(pending)), done
+
+
+def _unmarked(number: int, line: bytes | None) -> bytes | None:
+    return line.removeprefix(MARK) if line is not None and number == 1 else line
 
 
 class Reader:
@@ -82,7 +96,7 @@ class Reader:
                 imported_from=self._origin(found.get("source"), digest),
             )
         except InvalidInput as err:
-            raise BadImport(str(err)) from None
+            raise BadImport(str(err).replace("imported_from.", "source.")) from None
         return msgspec.structs.replace(note, **texts)
 
     def _key(self, digest: bytes) -> str:
@@ -100,7 +114,7 @@ class Reader:
             if key not in SOURCE_KEYS:
                 raise InvalidInput(_why_not(key, "source", SOURCE_KEYS))
         return ImportedFrom(
-            created_at=_claim(claims, "created_at"),
+            created_at=_time(_claim(claims, "created_at")),
             digest=digest.hex(),
             format=FORMAT,
             item=_claim(claims, "item") or self.name,
@@ -114,6 +128,22 @@ def _claim(claims: dict[str, object], key: str) -> str | None:
     if value is not None and type(value) is not str:
         raise InvalidInput(f"source.{key} must be a text")
     return value
+
+
+def _time(claimed: str | None) -> str | None:
+    """A time that a source claims, as it spells it: a date, or a date and a time of day."""
+    if claimed is None:
+        return None
+    try:
+        datetime.fromisoformat(claimed.replace("z", "Z"))
+        plain = TIME.fullmatch(claimed) is not None
+    except ValueError:
+        plain = False
+    if not plain:
+        raise InvalidInput(
+            "source.created_at must be a date or a time, as 2025-03-01 or 2025-03-01T09:30:00Z"
+        )
+    return claimed
 
 
 def _texts(found: dict[str, object]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import msgspec
 from nsstore.audit import AuditEvent, EventKind
 from nsstore.cli.import_lines import MAX_LINE, BadImport, Reader, lines_of
 from nsstore.cli.printing import note as tell
+from nsstore.cli.printing import words_of
 from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError
 from nsstore.scope import envelope_fields
 from nsstore.session import OpenStore, Session
@@ -101,7 +102,7 @@ class Import:
         except (InvalidInput, NotVisible, Refused) as err:
             if err.retryable:
                 raise
-            self._refuse(number, err.kind, str(err))
+            self._refuse(number, err.kind, words_of(err))
 
     def _take(self, notes: list[Note]) -> None:
         if self.report.dry_run:

@@ -27,14 +27,18 @@ Progress = Callable[[int], None]
 @click.command("import")
 @click.argument("file", metavar="FILE|-", shell_complete=a_file)
 @click.option("--source", metavar="NAME", help="What the source is called; the file's name if not given.")
-@click.option("--dry-run", is_flag=True, help="Check every line and write nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Check every line and write no record; what the scope may not write is audited.",
+)
 @scoped
 def import_(asker: Asker, *, file: str, source: str | None, dry_run: bool, as_json: bool) -> None:
     """Import JSON lines into this very scope, each as one record.
 
     A line has `text` and may have `kind`, `title`, `tags`, `ext`, `sensitivity`, `privacy`,
-    `retention_class`, `idempotency_key`, and `source` for what its source claimed. Importing a file
-    again adds only what is not there yet.
+    `retention_class`, `expires_at`, `idempotency_key`, and `source` for what its source claimed:
+    `created_at`, `record_id`, `item` and `scope`. Importing a file again adds only what is not there yet.
     """
     from nsstore.cli.import_run import Import
 
@@ -82,7 +86,10 @@ def _reading(file: str, *, shown: bool) -> Generator[tuple[Callable[[int], bytes
         return
     from nsstore.root.named import NamedFile
 
-    with NamedFile(file, "the file to import") as opened, _bar(opened.size, shown=shown) as progress:
+    with (
+        NamedFile(file, printing.named(file, "the file to import")) as opened,
+        _bar(opened.size, shown=shown) as progress,
+    ):
         yield opened.read, progress
 
 
@@ -93,12 +100,11 @@ def _unseen(_: int) -> None:
 @contextmanager
 def _bar(total: int | None, *, shown: bool) -> Generator[Progress]:
     """A progress bar on standard error, if that is a terminal and somebody may be waiting."""
-    if not (shown and sys.stderr.isatty()):
+    if not (shown and sys.stderr.isatty()) or printing.is_dumb():
         yield _unseen
         return
-    from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    with Bar(console=printing.console(stderr=True), transient=True) as bar:
         task = bar.add_task("importing", total=total)
         yield lambda done: bar.update(task, completed=done)

@@ -14,34 +14,74 @@ import msgspec
 from nsstore import layout
 from nsstore.audit import AuditVerdict, verify
 from nsstore.cli.named_keys import keys_named
-from nsstore.cli.namespaces import Known, survey_names
 from nsstore.cli.printing import one_line
 from nsstore.errors import IntegrityError, StoreError, WitnessError
+from nsstore.incident import IncidentKind
 from nsstore.root.named import may_write
 from nsstore.scope import Namespace
-from nsstore.store import Leaf, Store, read_member
+from nsstore.store import Leaf, Store, Vanished, read_member
 from nsstore.store.entry import recover
+from nsstore.store.namespaces import Known, survey_names
 from nsstore.trust.stock import anchor_files
 
 NO_KEY: Final = "it names the key {}, which is not here: `nsstore keys restore` from a later backup"
 READ_ONLY: Final = "this user cannot write here, so no verb answers: none goes unwitnessed"
 CLOSED: Final = "it takes no event from this user now, so no verb of this tenant answers"
+NO_GRANT: Final = "the owner's list is not the one that was written: no grant opens anything, all is held"
+NO_OWNER: Final = "this store never had an owner: what stands there counts for nothing, and can be removed"
 GONE: Final = "the trust home knows {} more below this path than the disk has"
+KEPT_OUT: Final = "kept out, never read"
+TRUST_HOME: Final = "trust home"
+_FILE: Final = "put it back from the newest copy, byte for byte, with mode 0600"
+_ANCHORS: Final = (
+    "put the trust home's {} back from its newest copy; what is missing there comes back with"
+    " `nsstore keys restore`"
+)
+_BELOW: Final = (
+    "put what lies below it back from the newest copy, ledgers and records, files with mode 0600; without a"
+    " copy, `nsstore owner accept`"
+)
+_ANEW: Final = f"{_FILE}; without a copy, `nsstore owner init --anew` gives every statement up, holds too"
+_NO_COPY: Final = "; without a copy, `nsstore owner accept`"
+LEDGERS: Final = (IncidentKind.CHAIN_BROKEN, IncidentKind.ROLLED_BACK)
+_REMEDIES: Final = {
+    **dict.fromkeys(("chain_broken", "rolled_back", "missing", "altered", "replayed"), _FILE + _NO_COPY),
+    **dict.fromkeys(("misplaced", "forged", "untagged"), _FILE + _NO_COPY),
+    **dict.fromkeys(
+        ("linked", "escape"),
+        "files must be this user's own with mode 0600, directories with 0700, and no links: make it so, or "
+        + _FILE,
+    ),
+    "audit": "put the month's file back from the newest copy, byte for byte, with mode 0600",
+}
+_ORDER: Final = (
+    *("read_only", "key", "anchor_broken", "chain_broken", "rolled_back", "escape", "linked", "missing"),
+    *("replayed", "altered", "misplaced", "forged", "untagged", "audit", "witness", "unknown", "stray"),
+)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong: where it is, relative to the root, what kind it is, and the incident it became.
 
-    Bytes of a name that are no text, or that a terminal would obey, are escapes in ``path``.
+    ``remedy`` is what mends it, where something does. Bytes of a name that are no text, or that a terminal
+    would obey, are escapes in ``path``.
     """
 
     path: str
     kind: str
     what: str
     incident: str | None = None
+    remedy: str | None = None
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "path", one_line(self.path))
+        if self.remedy is None and self.what != KEPT_OUT:
+            msgspec.structs.force_setattr(self, "remedy", _REMEDIES.get(self.kind))
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Where it stands among others: a cause before what comes of it, what is only kept out last."""
+        return self.what == KEPT_OUT, _ORDER.index(self.kind) if self.kind in _ORDER else len(_ORDER)
 
 
 class Inspected(msgspec.Struct, kw_only=True):
@@ -80,9 +120,11 @@ class Inspection:
             if self.namespaces[-1].closed:
                 self._missing_keys(layout.ledger_path(ns))
         self._anchors(known)
+        self._rights(known)
         self._writable()
         for tenant in sorted(self._tenants(known)):
             self._audit(tenant)
+        self.findings.sort(key=lambda one: one.rank)
 
     def _namespace(self, ns: Namespace) -> None:
         leaf = self._store.leaf(ns)
@@ -93,13 +135,15 @@ class Inspection:
             ledger = leaf.read()
         except StoreError as err:
             seen.closed = True
-            self._found(seen.path, err)
+            self._closed_by(leaf, err)
             return
         for record_id in ledger.order:
             path = layout.record_path(ns, record_id)
             try:
                 read_member(leaf, ledger, record_id)
                 seen.records += 1
+            except Vanished:
+                continue  # forgotten while this looks
             except StoreError as err:
                 seen.closed = True
                 self._found(path, err)
@@ -116,35 +160,62 @@ class Inspection:
         if verdict.plain and not survey.torn:
             return False
         survey, verdict = leaf.look_locked()  # a writer may have been at work
-        repaired = bool(verdict.recovered or verdict.leftovers or survey.torn) and not verdict.closed
+        left = verdict.recovered or verdict.leftovers or survey.torn or survey.ledger.unfinished
+        repaired = bool(left) and not verdict.closed
         if survey.ledger.seq >= 0:
             recover(leaf)
             survey, verdict = leaf.look_locked()
         for name, kind in sorted(verdict.strays.items()):
             incident = self._store.witness.tell(leaf.place, kind, name)
             path = f"{leaf.place.records}/{name}"
-            self.findings.append(
-                Finding(path=path, kind=kind, what="kept out, never read", incident=incident)
-            )
+            self.findings.append(Finding(path=path, kind=kind, what=KEPT_OUT, incident=incident))
         return repaired
 
-    def _found(self, path: str, err: StoreError) -> None:
+    def _closed_by(self, leaf: Leaf, err: StoreError) -> None:
+        """Tell what closes a namespace: its ledger, what the trust home knows of it, or what lies in it."""
+        kind = err.incident_kind if isinstance(err, IntegrityError) else err.kind
+        anchors = _ANCHORS.format(leaf.place.anchors) if kind == IncidentKind.ANCHOR_BROKEN else None
+        self._found(leaf.place.ledger if kind in LEDGERS else leaf.place.records, err, anchors)
+
+    def _found(self, path: str, err: StoreError, remedy: str | None = None) -> None:
         incident = err.incident_id if isinstance(err, IntegrityError) else None
         kind = err.incident_kind if isinstance(err, IntegrityError) else err.kind
-        self.findings.append(Finding(path=path, kind=kind, what=str(err), incident=incident))
+        self.findings.append(Finding(path=path, kind=kind, what=str(err), incident=incident, remedy=remedy))
 
     def _anchors(self, known: Known) -> None:
         """Find the namespaces that the trust home knows and the disk does not show at all."""
         shown = {self._store.leaf(ns).place.chain.name for ns in known.namespaces}
         for file in anchor_files(self._store.trust.home):
             gone = sum(name not in shown for name, _ in file.by_name())
-            if gone and not file.path.startswith("anchors/audit/"):
-                path = file.path.removeprefix("anchors/").removesuffix(".anchors")
-                self.findings.append(Finding(path=path, kind="rolled_back", what=GONE.format(gone)))
+            if gone and not file.path.startswith(("anchors/audit/", "anchors/rights/")):
+                path = f"ledger/{file.path.removeprefix('anchors/').removesuffix('.anchors')}"
+                self.findings.append(
+                    Finding(path=path, kind="rolled_back", what=GONE.format(gone), remedy=_BELOW)
+                )
+
+    def _rights(self, known: Known) -> None:
+        """Find that the owner's list opens nothing, and tell each tenant's audit."""
+        standing = self._store.rights.standing()
+        damage = standing.damage
+        if damage is None:
+            return
+        incidents = [
+            self._store.rights.tell(one, damage) for one in sorted({ns.tenant for ns in known.namespaces})
+        ]
+        incident = incidents[0] if incidents else None
+        self.findings.append(
+            Finding(
+                path=layout.RIGHTS_LIST,
+                kind=damage.value,
+                what=NO_OWNER if standing.ownerless else NO_GRANT,
+                incident=incident,
+                remedy="" if standing.ownerless else _ANEW,
+            )
+        )
 
     def _writable(self) -> None:
         """Find what this user cannot write: then no verb answers, since none goes unwitnessed."""
-        for path, home in ((".", self._store.root), ("trust home", self._store.trust.home)):
+        for path, home in ((".", self._store.root), (TRUST_HOME, self._store.trust.home)):
             if not may_write(home.path):
                 self.findings.append(Finding(path=path, kind="read_only", what=READ_ONLY))
 

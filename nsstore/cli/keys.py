@@ -6,18 +6,9 @@ import click
 
 from nsstore.cli import printing
 from nsstore.cli.flags import a_file, json_option, store_option, store_path
+from nsstore.cli.passphrase import passphrase_from, passphrase_option, unattended_option
 from nsstore.cli.verbs import Verbs, help_without_verb
-from nsstore.errors import InvalidInput, Refused
-
-MAX_PASSPHRASE = 4096
-
-unattended_option = click.option(
-    "--unattended", is_flag=True, help="Do not ask: the passphrase comes from --passphrase-file."
-)
-passphrase_option = click.option(
-    "--passphrase-file", metavar="FILE", shell_complete=a_file,
-    help="A file that only you may read, or a descriptor, as /dev/fd/3; only with --unattended.",
-)  # fmt: skip
+from nsstore.errors import InvalidInput
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -46,13 +37,15 @@ def backup(
     Do so again after `keys rotate` and now and then: what was begun after a backup is not in it.
     """
     import nsstore
-    from nsstore.root.named import require_outside, write_new
+    from nsstore.root.named import require_new, require_outside, write_new
     from nsstore.trust.backup import backup as seal
 
+    what = printing.named(file, "the backup")
     with nsstore.open(store_path(store)) as opened:
-        require_outside(file, "the backup", opened.root.path, opened.trust.home.path)
-        raw = seal(opened.trust, _passphrase(passphrase_file, unattended=unattended, confirm=True))
-        write_new(file, raw, "the backup")
+        require_outside(file, what, opened.root.path, opened.trust.home.path)
+        require_new(file, what)
+        raw = seal(opened.trust, passphrase_from(passphrase_file, unattended=unattended, confirm=True))
+        write_new(file, raw, what)
         store_id = opened.store_id
     if as_json:
         printing.emit({"store_id": store_id, "bytes": len(raw)})
@@ -78,7 +71,7 @@ def restore(
     from nsstore.cli.named_keys import all_keys_named
     from nsstore.root import Root
     from nsstore.root.named import NamedFile
-    from nsstore.store.store import NO_STORE, read_claim
+    from nsstore.store.making import NO_STORE, read_claim
     from nsstore.trust.backup import MAX_FILE
     from nsstore.trust.restore import restore as put_back
 
@@ -88,9 +81,9 @@ def restore(
         raise InvalidInput(NO_STORE) from None
     with root:
         store_id = read_claim(root)
-        with NamedFile(file, "the backup") as opened:
+        with NamedFile(file, printing.named(file, "the backup")) as opened:
             raw = opened.read_all(MAX_FILE)
-        passphrase = _passphrase(passphrase_file, unattended=unattended, confirm=False)
+        passphrase = passphrase_from(passphrase_file, unattended=unattended, confirm=False)
         done = put_back(raw, passphrase, root=root, store_id=store_id)
         missing = sorted(all_keys_named(root).difference(done.held))
     if as_json:
@@ -126,49 +119,3 @@ def rotate(*, store: str | None, as_json: bool) -> None:
     else:
         printing.say(f"sealing with {key_id} from now on")
         printing.note("the last backup lacks this key: `nsstore keys backup FILE` makes a new one")
-
-
-def _asked(*, confirm: bool) -> str:
-    """What somebody types, twice for a new one; a short or mistyped one is asked for again."""
-    from nsstore.trust.backup import MIN_PASSPHRASE
-
-    def ask(question: str) -> str:
-        answer: str = click.prompt(question, hide_input=True, err=True)
-        return answer
-
-    if not confirm:
-        return ask("Passphrase")
-    while True:
-        chosen = ask(f"New passphrase (at least {MIN_PASSPHRASE} characters)")
-        if len(chosen) < MIN_PASSPHRASE:
-            printing.note(f"that is shorter than {MIN_PASSPHRASE} characters: once more")
-        elif ask("The same again") != chosen:
-            printing.note("the two are not the same: once more")
-        else:
-            return chosen
-
-
-def _passphrase(file: str | None, *, unattended: bool, confirm: bool) -> str:
-    """The passphrase, asked for at the terminal, or from a file that only the caller may read."""
-    if not unattended:
-        if file is not None:
-            raise InvalidInput("--passphrase-file goes with --unattended")
-        if not printing.somebody_answers():
-            raise Refused(
-                "a passphrase is asked for at a terminal, and this is none: --unattended reads it from"
-                " --passphrase-file",
-                reason="unattended",
-            )
-        return _asked(confirm=confirm)
-    if file is None:
-        raise InvalidInput("--unattended needs --passphrase-file")
-    from nsstore.root.named import NamedFile
-
-    with NamedFile(file, "the passphrase file") as opened:
-        if not opened.private:
-            raise InvalidInput("the passphrase file is open to other users: make it 0600")
-        raw = opened.read_all(MAX_PASSPHRASE)
-    try:
-        return raw.decode().removesuffix("\n")
-    except UnicodeDecodeError:
-        raise InvalidInput("the passphrase file must be UTF-8") from None

@@ -6,16 +6,39 @@ import click
 
 from nsstore import __version__
 from nsstore.cli.audit import audit
+from nsstore.cli.backup import backup, restore
 from nsstore.cli.check import check
 from nsstore.cli.importing import import_
 from nsstore.cli.keys import keys
+from nsstore.cli.life import edit, expire, forget
 from nsstore.cli.memory import get, history, list_, remember, search
 from nsstore.cli.move import move
+from nsstore.cli.owner import owner
 from nsstore.cli.setup import demo, init
 from nsstore.cli.state import state
 from nsstore.cli.verbs import PROGRAM, Verbs, help_without_verb
 
-VERBS = (init, demo, remember, search, get, list_, history, state, audit, check, import_, keys, move)
+VERBS = (
+    init,
+    demo,
+    remember,
+    search,
+    get,
+    list_,
+    history,
+    edit,
+    forget,
+    state,
+    audit,
+    expire,
+    check,
+    import_,
+    keys,
+    owner,
+    backup,
+    restore,
+    move,
+)
 
 ABOUT = """Memory for AI agents in plain files, in which nothing crosses from one scope to another.
 

@@ -8,12 +8,17 @@ from nsstore.cli import printing
 from nsstore.cli.asker import Asker, scoped
 from nsstore.cli.flags import (
     WORD,
+    expires_option,
     ext_option,
+    idempotency_option,
+    limit_option,
     object_of,
     retention_option,
+    seconds_of,
     sensitivity_option,
     text_of,
     text_option,
+    ttl_option,
 )
 from nsstore.cli.records import hits, rows, show, stale_hits
 
@@ -34,10 +39,10 @@ PRIVACIES = ("project_only", "linked_projects", "team")
 @click.option(
     "--supersedes", multiple=True, metavar="ID", help="A record it takes the place of; up to 16 times."
 )
+@expires_option
+@ttl_option
 @ext_option
-@click.option(
-    "--idempotency-key", metavar="KEY", help="The same key and content give the first receipt again."
-)
+@idempotency_option
 @scoped
 def remember(
     asker: Asker,
@@ -50,6 +55,8 @@ def remember(
     privacy: str,
     retention_class: str,
     supersedes: tuple[str, ...],
+    expires_at: str | None,
+    ttl: str | None,
     ext: str | None,
     idempotency_key: str | None,
     as_json: bool,
@@ -70,6 +77,8 @@ def remember(
             supersedes=supersedes,
             ext=object_of("--ext", ext),
             idempotency_key=idempotency_key,
+            expires_at=expires_at,
+            ttl=seconds_of("--ttl", ttl),
         )
     if as_json:
         printing.emit(receipt)
@@ -80,8 +89,9 @@ def remember(
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @click.option(
-    "-k", "--limit", "k", type=int, default=10, metavar="N", help="At most this many; 10 if not given."
-)
+    "-k", "--limit", "k", type=int, default=10, metavar="N",
+    help="At most this many, from 1 to 1000; 10 if not given.",
+)  # fmt: skip
 @scoped
 def search(asker: Asker, *, words: tuple[str, ...], k: int, as_json: bool) -> None:
     """Find the best records of this scope for some words.
@@ -118,21 +128,21 @@ def get(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> None
 
 
 @click.command("list")
-@click.option(
-    "-n", "--limit", type=int, default=100, metavar="N", help="At most this many; 100 if not given."
-)
+@limit_option
+@click.option("--before", metavar="ID", help="Only what is older than this record: where a list goes on.")
 @click.option("--all", "include_superseded", is_flag=True, help="Superseded records too.")
 @scoped
-def list_(asker: Asker, *, limit: int, include_superseded: bool, as_json: bool) -> None:
+def list_(asker: Asker, *, limit: int, before: str | None, include_superseded: bool, as_json: bool) -> None:
     """List the records of this scope, newest first."""
     with asker.session() as session:
-        listing = session.list(limit=limit, include_superseded=include_superseded)
+        listing = session.list(limit=limit, before=before, include_superseded=include_superseded)
     if as_json:
         printing.emit(listing)
         return
     rows(listing.items)
-    if listing.total > len(listing.items):
-        printing.note(f"{len(listing.items)} of {listing.total} records: --limit shows more")
+    if listing.older:
+        last = listing.items[-1].record_id
+        printing.note(f"{listing.older} of {listing.total} records are older: --before {last} goes on")
 
 
 @click.command()

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from nsstore import layout
-from nsstore.cli.namespaces import survey_names
 from nsstore.errors import StoreError
 from nsstore.root import Root
+from nsstore.store.namespaces import survey_names
 from nsstore.store.survey import MAX_LEDGER
 
 NAMED_KEY: Final = re.compile(rb',"mac":"1:([0-9a-f]{8}):[0-9a-f]{64}"}\n')

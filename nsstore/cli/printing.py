@@ -6,7 +6,9 @@ terminal: control and direction characters come out as escapes.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import sys
 import textwrap
@@ -15,21 +17,52 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
+from nsstore.errors import IntegrityError, Refused, StoreError
+
 if TYPE_CHECKING:
-    from rich.console import OverflowMethod
+    from rich.console import Console, OverflowMethod
 
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 _CONTROL_OR_BREAK: Final = re.compile(f"{_UNPRINTABLE.pattern[:-1]}\t\n]")
+ABOVE: Final = "a record more sensitive than the own clearance is not written"
 MIN_WIDTH: Final = 40
 MIN_CELL: Final = 8
+MAX_WORD: Final = 36  # as long as a record id
 GAP: Final = 2
+INDENT: Final = "  "
 
 
 def is_terminal() -> bool:
     """Whether somebody looks at standard output."""
     return sys.stdout.isatty()
+
+
+def is_plain() -> bool:
+    """Whether no colour or style is wanted: NO_COLOR is set and not empty, or the terminal is dumb."""
+    return bool(os.environ.get("NO_COLOR")) or is_dumb()
+
+
+def is_dumb() -> bool:
+    """Whether the terminal obeys nothing but characters and line ends."""
+    return os.environ.get("TERM") in {"dumb", "unknown"}
+
+
+def width() -> int:
+    """The columns of the terminal that somebody looks at, 80 if it does not say."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if columns := os.get_terminal_size(stream.fileno()).columns:
+                return columns
+    return 80
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The terminal as rich draws on it, in the same width and with as much colour as everything else."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, width=width(), color_system=None if is_plain() else "auto")
 
 
 def somebody_answers() -> bool:
@@ -63,9 +96,14 @@ def _escape_in_json(found: re.Match[str]) -> str:
 
 def emit(value: object) -> None:
     """Print one JSON value on one line, its texts the same when read, but nothing a terminal obeys in it."""
+    click.echo(json_of(value).encode())
+
+
+def json_of(value: object) -> str:
+    """One JSON value on one line, with nothing in it that a terminal obeys."""
     import msgspec
 
-    click.echo(_escaped_json(msgspec.json.encode(value).decode()).encode())
+    return _escaped_json(msgspec.json.encode(value).decode())
 
 
 def say(line: str = "", *, dim: bool = False, bold: bool = False, indent: int = 0) -> None:
@@ -82,12 +120,10 @@ def body(text: str) -> None:
 def _fitted(line: str, first: str, following: str, stream: TextIO | None = None) -> str:
     if not (stream or sys.stdout).isatty() or len(first) + len(line) < MIN_WIDTH:
         return first + line
-    from rich.console import Console
-
     # Long words stay whole, so that an id or a path can be copied.
     return textwrap.fill(
         line,
-        max(MIN_WIDTH, Console().width),
+        max(MIN_WIDTH, width()),
         initial_indent=first,
         subsequent_indent=following,
         break_long_words=False,
@@ -120,41 +156,81 @@ def table(
     flexible: Sequence[int] = (-1,),
     fold: bool = False,
 ) -> None:
-    """Print rows: aligned on a terminal, else whole and apart by tabs.
+    """Print rows: aligned on a terminal, else whole, apart by tabs and without the headings.
 
-    Only the ``flexible`` columns are fitted to the terminal, cut or with ``fold`` on more lines, so
-    that ids can be copied.
+    Only the ``flexible`` columns are fitted to the terminal, cut or with ``fold`` on more lines. Where
+    it is too narrow for that, each row stands on lines of its own: an id is never cut.
     """
     if not is_terminal():
-        for row in (headers, *rows):
+        for row in rows:
             click.echo("\t".join(map(one_line, row)))
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
     lines = [[Text(one_line(excerpt(cell))) for cell in row] for row in rows]
+    if not lines:
+        return
     cut = {index % len(headers) for index in flexible}
     needed = [max(len(name), *(line[at].cell_len for line in lines), 0) for at, name in enumerate(headers)]
-    widths = _widths(needed, cut, console.width)
+    least = {at: _least([line[at].plain for line in lines], fold=fold) for at in cut}
+    fixed = sum(need for at, need in enumerate(needed) if at not in cut)
+    if fixed + sum(least.values()) + GAP * len(needed) > width():
+        for line in lines:
+            _stacked([cell.plain for cell in line], cut, fold=fold)
+        return
+    widths = _widths(needed, least, width())
     drawn = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     for at, name in enumerate(headers):
         overflow: OverflowMethod = "fold" if fold else "ellipsis"
         drawn.add_column(name, no_wrap=not fold, overflow=overflow, width=widths[at])
     for line in lines:
         drawn.add_row(*line)
-    console.print(drawn)
+    console().print(drawn)
 
 
-def _widths(needed: list[int], cut: set[int], whole: int) -> dict[int, int]:
+def _least(cells: Iterable[str], *, fold: bool) -> int:
+    """The narrowest that a fitted column may be: folded between words, never in one that may be an id."""
+    longest = max((len(word) for cell in cells for word in cell.split()), default=0) if fold else 0
+    return max(MIN_CELL, min(longest, MAX_WORD))
+
+
+def _stacked(cells: Sequence[str], cut: set[int], *, fold: bool) -> None:
+    """Print one row on as many lines as it needs: whole cells side by side, the fitted ones below them."""
+    line = ""
+    for cell in [cell for at, cell in enumerate(cells) if at not in cut and cell]:
+        if line and len(line) + GAP + len(cell) > width():
+            click.echo(line)
+            line = ""
+        line += f"{' ' * GAP if line else ''}{cell}"
+    click.echo(line)
+    for cell in [cells[at] for at in sorted(cut) if cells[at]]:
+        if fold:
+            click.echo(_fitted(cell, INDENT, INDENT))
+        else:
+            from rich.text import Text
+
+            text = Text(cell)
+            text.truncate(max(MIN_CELL, width() - len(INDENT)), overflow="ellipsis")
+            click.echo(INDENT + text.plain)
+
+
+def _widths(needed: list[int], least: dict[int, int], whole: int) -> dict[int, int]:
     """The width of each column: what is not cut as it needs, the rest shared, the smallest need first."""
-    widths = {at: width for at, width in enumerate(needed) if at not in cut}
+    widths = {at: need for at, need in enumerate(needed) if at not in least}
     left = whole - sum(widths.values()) - GAP * len(needed)
-    for place, at in enumerate(sorted(cut, key=needed.__getitem__)):
-        widths[at] = max(min(needed[at], left // (len(cut) - place)), MIN_CELL)
+    later = sum(least.values())
+    for place, at in enumerate(sorted(least, key=needed.__getitem__)):
+        later -= least[at]
+        share = min(left // (len(least) - place), left - later)
+        widths[at] = max(min(needed[at], share), least[at])
         left -= widths[at]
     return widths
+
+
+def named(path: str, what: str) -> str:
+    """A file or directory as the person who gave it knows it, for errors: never its whole path."""
+    return f"{one_line(os.path.basename(path.rstrip('/')) or path, 100)} ({what})"
 
 
 def excerpt(text: str) -> str:
@@ -165,6 +241,15 @@ def excerpt(text: str) -> str:
 def when(time: str, *, seconds: bool = False) -> str:
     """A UTC time to the minute or second on a terminal, and whole where a program may read it."""
     return time[: 19 if seconds else 16].replace("T", " ") + "Z" if is_terminal() else time
+
+
+def words_of(err: StoreError) -> str:
+    """What an error says to a person at a terminal: its own words, and what helps here, by flag or verb."""
+    if isinstance(err, IntegrityError):
+        return f"{err}: `nsstore check` names what to put back"
+    if isinstance(err, Refused) and err.reason == "above_clearance":
+        return f"{ABOVE}: give a higher --clearance or a lower --sensitivity"
+    return str(err)
 
 
 def error_json(kind: str, message: str, *, retryable: bool) -> str:

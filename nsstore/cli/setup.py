@@ -9,6 +9,7 @@ import click
 from nsstore.cli import printing
 from nsstore.cli.exits import FOUND_WRONG
 from nsstore.cli.flags import a_folder, json_option
+from nsstore.errors import InvalidInput
 
 if TYPE_CHECKING:
     from nsstore.harness.demo import Verdict
@@ -26,7 +27,10 @@ def init(*, path: str, as_json: bool) -> None:
     from nsstore.store import create_root
 
     require_utf8(path, "the path of a store")
-    root, trust = create_root(path)
+    try:
+        root, trust = create_root(path)
+    except InvalidInput as err:
+        raise InvalidInput(f"{printing.named(path, 'the path of a store')}: {err}") from None
     with root:
         made = {"store_id": trust.store_id.hex(), "path": root.path, "trust_home": trust.home.path}
         trust.close()

@@ -12,14 +12,18 @@ from nsstore.cli import printing
 from nsstore.cli.asker import Asker, scoped
 from nsstore.cli.flags import (
     WORD,
+    expires_option,
     ext_option,
+    idempotency_option,
     object_of,
     retention_option,
+    seconds_of,
     sensitivity_option,
     text_of,
     text_option,
+    ttl_option,
 )
-from nsstore.cli.records import rows, show
+from nsstore.cli.records import rows, show, show_forgotten
 from nsstore.cli.verbs import Verbs, help_without_verb
 from nsstore.errors import InvalidInput, Refused
 
@@ -36,12 +40,13 @@ def state(ctx: click.Context) -> None:
 
 @state.command("get")
 @click.argument("key")
+@click.option("--version", metavar="ID", help="This version of it; `nsstore state history` lists them.")
 @text_option
 @scoped
-def get(asker: Asker, *, key: str, only_text: bool, as_json: bool) -> None:
-    """Show the newest version of a document."""
+def get(asker: Asker, *, key: str, version: str | None, only_text: bool, as_json: bool) -> None:
+    """Show the newest version of a document, or an older one."""
     with asker.session() as session:
-        found = session.state.get(key)
+        found = session.state.get(key, version=version)
     show(found, only_text=only_text, as_json=as_json)
 
 
@@ -53,10 +58,10 @@ def get(asker: Asker, *, key: str, only_text: bool, as_json: bool) -> None:
 @click.option("--kind", metavar="WORD", help=f"What kind of document it is. {WORD}")
 @sensitivity_option
 @retention_option
+@expires_option
+@ttl_option
 @ext_option
-@click.option(
-    "--idempotency-key", metavar="KEY", help="The same key and content give the first receipt again."
-)
+@idempotency_option
 @scoped
 def put(
     asker: Asker,
@@ -68,6 +73,8 @@ def put(
     kind: str | None,
     sensitivity: str,
     retention_class: str,
+    expires_at: str | None,
+    ttl: str | None,
     ext: str | None,
     idempotency_key: str | None,
     as_json: bool,
@@ -83,6 +90,8 @@ def put(
             retention_class=retention_class,
             ext=object_of("--ext", ext),
             idempotency_key=idempotency_key,
+            expires_at=expires_at,
+            ttl=seconds_of("--ttl", ttl),
         )
     if as_json:
         printing.emit(receipt)
@@ -132,3 +141,13 @@ def history(asker: Asker, *, key: str, as_json: bool) -> None:
         printing.emit({"versions": versions})
     else:
         rows(versions)
+
+
+@state.command("forget")
+@click.argument("key")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and forget nothing.")
+@scoped
+def forget(asker: Asker, *, key: str, dry_run: bool, as_json: bool) -> None:
+    """Forget a document for good, every version of it."""
+    with asker.session() as session:
+        show_forgotten(session.state.forget(key, dry_run=dry_run), as_json=as_json)

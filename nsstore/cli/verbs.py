@@ -14,7 +14,7 @@ import click
 from click.shell_completion import shell_complete
 
 from nsstore.cli.exits import EXITS, INTERRUPTED, OK, PIPE_CLOSED, USAGE
-from nsstore.cli.printing import error_json, note
+from nsstore.cli.printing import error_json, is_plain, note, words_of
 from nsstore.errors import InvalidInput, StoreError, SystemFailure
 
 PROGRAM: Final = "nsstore"
@@ -46,7 +46,7 @@ class Verbs(click.Group):
             sys.stderr = sys.stderr or io.StringIO()  # nobody is there to be told
         if instruction := os.environ.get(COMPLETE):
             sys.exit(_completed(self, instruction))
-        if "NO_COLOR" in os.environ:
+        if is_plain():
             extra["color"] = False
         sys.exit(_ended(self, given, extra))
 
@@ -97,7 +97,7 @@ def _ended(verbs: Verbs, given: list[str], extra: MutableMapping[str, Any]) -> i
     except click.ClickException as err:
         return _tell("usage", _usage(err), USAGE, as_json=as_json)
     except StoreError as err:
-        return _tell(err.kind, str(err), EXITS[err.kind], as_json=as_json, retryable=err.retryable)
+        return _tell(err.kind, words_of(err), EXITS[err.kind], as_json=as_json, retryable=err.retryable)
     except OSError as err:
         return _tell("os", str(SystemFailure("this command", err)), EXITS["os"], as_json=as_json)
     except UnicodeError:
@@ -108,6 +108,10 @@ def _ended(verbs: Verbs, given: list[str], extra: MutableMapping[str, Any]) -> i
 def _usage(err: click.ClickException) -> str:
     ctx = getattr(err, "ctx", None)
     path = ctx.command_path if isinstance(ctx, click.Context) else PROGRAM
+    if isinstance(err, click.NoSuchOption) and ctx is not None and isinstance(ctx.command, click.Group):
+        below = {flag for one in ctx.command.commands.values() for param in one.params for flag in param.opts}
+        if err.option_name in below:
+            return f"{err.option_name} goes after the verb (see `{path} --help`)"
     return f"{err.format_message()} (see `{path} --help`)"
 
 

@@ -14,6 +14,9 @@ from nsstore.layout.components import encode
 from nsstore.scope.ids import check_record_id
 from nsstore.scope.namespace import Namespace
 
+RIGHTS_LIST: Final = "rights/statements.log"
+RIGHTS_LOCK: Final = "rights/statements.lock"
+RIGHTS_HEAD: Final = "anchors/rights/statements.anchors"
 MAX_PATH_BYTES: Final = 4095  # Linux PATH_MAX is 4096 with the final NUL
 RECORD_SUFFIX: Final = ".md"
 _ANY_RECORD_ID: Final = "00000000-0000-7000-8000-000000000000"

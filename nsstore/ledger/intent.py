@@ -22,9 +22,8 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_intent(lock: File, intent: Intent) -> bytes:
     """Replace the intent by one unflushed write of fixed size, and return the bytes written."""
-    words = f"{intent.seq} {intent.first_id} {intent.count}"
-    line = f"{words} {_checksum(words)}\n".encode()
-    raw = line.ljust(SIZE, b" ")
+    words = b"%d %b %d" % (intent.seq, intent.first_id.encode(), intent.count)
+    raw = (b"%b %08x\n" % (words, zlib.crc32(words))).ljust(SIZE)
     lock.write_at(0, raw)
     return raw
 

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from nsstore import digests
-from nsstore.trust import BadLine, Chain, Keys, frame, unframe
+from nsstore.trust import BadLine, Chain, Framer, Keys, unframe
 
 ZERO: Final = "0" * 64
 Hex64 = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
@@ -22,6 +22,9 @@ RecordId = Annotated[
 ]
 Seq = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 SealText = Annotated[str, msgspec.Meta(pattern=r"\A1:[0-9a-f]{8}:[0-9a-f]{64}\Z")]
+
+MAX_TOGETHER: Final = 1000
+"""Records of one ``forgotten`` line: what is read in pieces of a mebibyte holds it many times over."""
 
 _EVENT: Final = b',"event":"'
 
@@ -67,12 +70,51 @@ class Void(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prev: Hex64
 
 
-Event = Genesis | Written | Recovered | Void
+class Forgotten(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """These members are members no more and never again; their files are erased next.
+
+    ``spent`` are keyed digests by which a retry of a forgotten write is known: see ``docs/format.md``,
+    "Idempotency".
+    """
+
+    event: Literal["forgotten"] = "forgotten"
+    records: Annotated[tuple[RecordId, ...], msgspec.Meta(min_length=1, max_length=MAX_TOGETHER)]
+    spent: Annotated[tuple[Hex64, ...], msgspec.Meta(max_length=MAX_TOGETHER)]
+    prev: Hex64
+
+
+class Erased(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was forgotten from line ``first`` on is gone from the disk, and from every view."""
+
+    event: Literal["erased"] = "erased"
+    first: Seq
+    prev: Hex64
+
+
+class Resumed(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The owner gave up what is missing, by a statement: the chain goes on behind what it gives up.
+
+    ``gives_up`` and ``head`` are the newest event that was known to have been, lost or not; ``prev`` is
+    the newest one that is still there. The ``nonce`` keeps anything older from continuing this chain.
+    """
+
+    event: Literal["resumed"] = "resumed"
+    statement: Seq
+    gives_up: Seq
+    head: Hex64
+    nonce: Hex32
+    prev: Hex64
+
+
+Event = Genesis | Written | Recovered | Void | Forgotten | Erased | Resumed
 _TYPES: Final[dict[bytes, type[Event]]] = {
     b"genesis": Genesis,
     b"written": Written,
     b"recovered": Recovered,
     b"void": Void,
+    b"forgotten": Forgotten,
+    b"erased": Erased,
+    b"resumed": Resumed,
 }
 
 
@@ -87,8 +129,18 @@ class Line(msgspec.Struct, frozen=True):
 
 def make_line(keys: Keys, chain: Chain, event: Event, key_id: str) -> Line:
     """Write an event as a line under ``key_id``. Raises :class:`BadLine` if that key is not here."""
-    raw, mac = frame(keys, chain, digests.LEDGER, msgspec.json.encode(event), key_id)
-    return Line(event, key_id, mac, raw)
+    return line_under(framer_of(keys, chain, key_id), event)
+
+
+def framer_of(keys: Keys, chain: Chain, key_id: str) -> Framer:
+    """What frames the lines of a ledger under ``key_id``. Raises :class:`BadLine` if that key is not here."""
+    return Framer(keys, chain, digests.LEDGER, key_id)
+
+
+def line_under(framer: Framer, event: Event) -> Line:
+    """Write an event as a line of the ledger that the framer is of."""
+    raw, mac = framer.frame(msgspec.json.encode(event))
+    return Line(event, framer.key_id, mac, raw)
 
 
 def read_line(keys: Keys, chain: Chain, raw: bytes) -> Line:

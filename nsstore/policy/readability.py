@@ -8,16 +8,17 @@ import msgspec
 
 from nsstore.errors import InvalidInput
 from nsstore.record import Header
-from nsstore.scope import Sensitivity
+from nsstore.scope import Area, Sensitivity
 
 
 class ReadClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Records of equal class are readable by the same requests; a class can be a dict key.
 
-    Fields have the spelling of the header. ``reportable`` is false of an import with incomplete
-    provenance. Raises :class:`InvalidInput` for a field of a wrong type.
+    Fields have the spelling of the header; ``area`` is its ``type``. ``reportable`` is false of an
+    import with incomplete provenance. Raises :class:`InvalidInput` for a field of a wrong type.
     """
 
+    area: Area
     tenant_id: str | None
     group_id: str | None
     user_id: str
@@ -30,6 +31,7 @@ class ReadClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     agent_id: str
     tool_context: str | None
     task_id: str | None
+    commit: str | None
     sensitivity: Sensitivity
     reportable: bool
 
@@ -41,14 +43,28 @@ class ReadClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             and type(self.branch) is type(self.baseline) is type(self.agent_id) is str
             and (self.tool_context is None or type(self.tool_context) is str)
             and (self.task_id is None or type(self.task_id) is str)
+            and (self.commit is None or type(self.commit) is str)
+            and _is_area(self.area)
             and type(self.sensitivity) is Sensitivity
             and type(self.reportable) is bool
         ):
             raise InvalidInput("a readability class has a field of a wrong type")
 
+    @property
+    def session(self) -> tuple[str, str]:
+        """Which of session and conversation, and its id."""
+        if self.session_id is not None:
+            return ("session", self.session_id)
+        assert self.conversation_id is not None
+        return ("conversation", self.conversation_id)
+
 
 def _one_text(one: object, other: object) -> bool:
     return (one is None and type(other) is str) or (type(one) is str and other is None)
+
+
+def _is_area(value: object) -> bool:
+    return type(value) is str and value in ("memory", "state")
 
 
 _MOST_KNOWN: Final = 4096
@@ -61,11 +77,12 @@ def readability_class(meta: Header) -> ReadClass:
     key = (
         *(meta.tenant_id, meta.group_id, meta.user_id, meta.project_id, meta.session_id),
         *(meta.conversation_id, meta.workspace_id, meta.branch, meta.baseline, meta.agent_id),
-        *(meta.tool_context, meta.task_id, meta.sensitivity, reportable),
+        *(meta.tool_context, meta.task_id, meta.sensitivity, reportable, meta.type, meta.commit),
     )
     known = _known.get(key)
     if known is None:
         known = ReadClass(
+            area=meta.type,
             tenant_id=meta.tenant_id,
             group_id=meta.group_id,
             user_id=meta.user_id,
@@ -78,6 +95,7 @@ def readability_class(meta: Header) -> ReadClass:
             agent_id=meta.agent_id,
             tool_context=meta.tool_context,
             task_id=meta.task_id,
+            commit=meta.commit,
             sensitivity=meta.sensitivity,
             reportable=reportable,
         )

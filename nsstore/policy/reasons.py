@@ -56,6 +56,10 @@ class Reason(StrEnum):
     """The record would be open to more projects than one that it supersedes."""
     PRIVACY_NEEDS_GRANT = "privacy_needs_grant"
     """A record open to other projects than its own needs a grant to be written."""
+    LEGAL_HOLD = "legal_hold"
+    """The record's retention class is held: it is neither forgotten nor erased when it expires."""
+    HOLDS_UNKNOWN = "holds_unknown"
+    """What the owner holds cannot be proven now, so nothing is forgotten or erased until it can."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

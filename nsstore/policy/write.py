@@ -7,11 +7,14 @@ from typing import cast
 
 from nsstore.policy.decide import ALLOWED, decide, denied
 from nsstore.policy.reasons import Decision, Reason
+from nsstore.policy.rights import NO_RIGHTS, Rights
 from nsstore.record import Header
 from nsstore.scope import Privacy, ScopeEnvelope
 
 
-def decide_write(envelope: ScopeEnvelope, meta: Header, superseded: Sequence[Header]) -> Decision:
+def decide_write(
+    envelope: ScopeEnvelope, meta: Header, superseded: Sequence[Header], rights: Rights = NO_RIGHTS
+) -> Decision:
     """Whether this request may write this record: pure, total, and a denial unless every row is satisfied.
 
     ``superseded`` are the headers that were found under the ids in ``meta.supersedes``; an id without
@@ -19,7 +22,9 @@ def decide_write(envelope: ScopeEnvelope, meta: Header, superseded: Sequence[Hea
     the rows of :func:`~nsstore.policy.decide.decide`, so that what is written can be read back;
     exactly the own branch, baseline, tool context and task; each superseded record readable and
     current, of the same area and key, not more sensitive, not less open; and no privacy beyond the
-    own project, which needs a grant (``docs/design.md`` §4, §5).
+    own project, which needs a grant (``docs/design.md`` §4, §5). Rights open what may be superseded,
+    as they open what may be read, and nothing of what is written; of a state document they open only
+    another session's version of the own one.
     """
     own = decide(envelope, meta)
     if not own.allowed or own.stale:
@@ -30,7 +35,7 @@ def decide_write(envelope: ScopeEnvelope, meta: Header, superseded: Sequence[Hea
         return denied(Reason.OTHER_TASK)
     found = _by_id(superseded)
     for record_id in meta.supersedes or ():
-        reason = _over(envelope, meta, found.get(record_id))
+        reason = _over(envelope, meta, found.get(record_id), rights)
         if reason is not None:
             return denied(reason)
     if _width(meta) > Privacy.PROJECT_ONLY.rank:
@@ -38,10 +43,12 @@ def decide_write(envelope: ScopeEnvelope, meta: Header, superseded: Sequence[Hea
     return ALLOWED
 
 
-def _over(envelope: ScopeEnvelope, new: Header, old: Header | None) -> Reason | None:
+def _over(envelope: ScopeEnvelope, new: Header, old: Header | None, rights: Rights) -> Reason | None:
     if old is None:
         return Reason.SUPERSEDES_NOT_VISIBLE
-    seen = decide(envelope, old)
+    if type(rights) is Rights and new.type == "state":
+        rights = rights.of_documents()
+    seen = decide(envelope, old, rights)
     if not seen.allowed:
         return Reason.SUPERSEDES_NOT_VISIBLE
     if seen.stale:

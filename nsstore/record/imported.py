@@ -56,7 +56,9 @@ def _name_in_source(field: str, value: object) -> None:
 def _claimed_scope(scope: object) -> dict[str, str]:
     claims = cast("dict[object, object]", scope)
     if type(scope) is not dict or not claims or not claims.keys() <= set(SCOPE_FIELDS):
-        raise InvalidInput("imported_from.scope must be an object of scope fields, or null")
+        raise InvalidInput(
+            f"imported_from.scope must be an object of scope fields, or null: {', '.join(SCOPE_FIELDS)}"
+        )
     return {
         field: check_label(f"imported_from.scope.{field}", claims[field])
         for field in SCOPE_FIELDS

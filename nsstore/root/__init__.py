@@ -3,6 +3,7 @@
 Every other room hands it a path relative to a :class:`Root` and gets back a checked descriptor.
 """
 
+from nsstore.root.checks import NOT_OURS
 from nsstore.root.flusher import flusher
 from nsstore.root.handles import READ, WRITE, Dir, File, NewFile
 from nsstore.root.locks import LIMIT_SECONDS, RANGES, FileLock, RangeLock
@@ -15,12 +16,14 @@ from nsstore.root.places import (
     is_there,
     lies_in_one_that_holds,
     overlap,
+    real_path,
     remove_empty,
 )
 from nsstore.root.tree import Root
 
 __all__ = [
     "LIMIT_SECONDS",
+    "NOT_OURS",
     "RANGES",
     "READ",
     "WRITE",
@@ -41,5 +44,6 @@ __all__ = [
     "is_there",
     "lies_in_one_that_holds",
     "overlap",
+    "real_path",
     "remove_empty",
 ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import time
 import weakref
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from nsstore.errors import StoreError
@@ -23,22 +25,31 @@ class Flusher:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Condition()
+        # Of C alone: an interrupt in a Condition's own code would leave it locked for ever.
+        self._lock = threading.RLock()
         self._at_work = threading.RLock()
+        self._wake: SimpleQueue[None] = SimpleQueue()
         self._dirty: dict[tuple[Root, str], None] = {}
         self._thread: threading.Thread | None = None
         self._failed: weakref.WeakKeyDictionary[Root, dict[str, StoreError | OSError]]
         self._failed = weakref.WeakKeyDictionary()
-        self._any_failed = False
+        self.any_failed = False
+
+    def note_all(self, files: tuple[tuple[Root, str], ...]) -> None:
+        """As :meth:`note`, of files that were appended to one after the other."""
+        dirty = self._dirty
+        for file in files:
+            if file not in dirty:
+                self.note(*file)
 
     def note(self, root: Root, path: str) -> None:
         """Remember that ``path`` beneath ``root`` was appended to and is not durable yet."""
         if (root, path) in self._dirty:
             return  # still there, so not flushed since: the coming flush covers this append too
+        self._wake.put(None)
         with self._lock:
             self._dirty[root, path] = None
             alive = self._thread is not None or self._start()
-            self._lock.notify()
         if not alive:
             self._flush({root})
 
@@ -61,11 +72,11 @@ class Flusher:
 
     def require_healthy(self, *files: tuple[Root, str]) -> None:
         """Raise the failure of an earlier flush of one of these files, once."""
-        if not self._any_failed:
+        if not self.any_failed:
             return
         with self._lock:
             told = [self._failed.get(root, {}).pop(path, None) for root, path in files]
-            self._any_failed = any(self._failed.values())
+            self.any_failed = any(self._failed.values())
         for failed in filter(None, told):
             raise failed
 
@@ -92,20 +103,22 @@ class Flusher:
                 err.__traceback__ = err.__context__ = None  # they would keep the root from being dropped
                 with self._lock:
                     self._failed.setdefault(root, {})[path] = err
-                    self._any_failed = True
+                    self.any_failed = True
 
     def _run(self) -> None:
         while True:
-            with self._lock:
-                self._lock.wait_for(lambda: bool(self._dirty))
+            self._wake.get()
             time.sleep(WINDOW_SECONDS)
+            with contextlib.suppress(Empty):
+                while True:
+                    self._wake.get_nowait()
             self._flush(set())
 
     def after_fork(self) -> None:
         """Start afresh in a forked child: what the parent noted is the parent's to flush."""
-        self._lock, self._at_work = threading.Condition(), threading.RLock()
+        self._lock, self._at_work, self._wake = threading.RLock(), threading.RLock(), SimpleQueue()
         self._dirty, self._thread, self._failed = {}, None, weakref.WeakKeyDictionary()
-        self._any_failed = False
+        self.any_failed = False
 
 
 flusher: Final = Flusher()

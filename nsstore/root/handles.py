@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from nsstore.errors import EscapeError
-from nsstore.root import system
-from nsstore.root.checks import failure, require_directory, require_regular
-from nsstore.root.opener import DIRECTORY, require_name
+from nsstore.root import steps, system
+from nsstore.root.checks import as_seen, failure, require_directory, require_regular, unlink_quietly
+from nsstore.root.opener import ALWAYS, DIRECTORY, require_name
 from nsstore.root.steps import step
 
 if TYPE_CHECKING:
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 READ = os.O_RDONLY
 WRITE = os.O_RDWR
+_LOOK = READ | ALWAYS
 
 
 class Handle:
     """One open descriptor, closed once: by its owner, or with the last reference to it."""
 
+    fd = -1  # until it has one: it may be interrupted before
+
     def __init__(self, root: Root, fd: int) -> None:
-        self.root = root
         self.fd = fd
+        self.root = root
         self.size = 0
         self.proof: tuple[int, ...] = ()
 
@@ -66,14 +69,15 @@ class Handle:
     def stat(self) -> os.stat_result:
         return os.fstat(self.fd)
 
-    def has_name(self) -> bool:
-        """Whether the file has its one name still, wherever it is: enough where nobody else writes."""
-        return self.fd >= 0 and os.fstat(self.fd).st_nlink == 1
+    def seen(self) -> tuple[int, ...]:
+        """What the system says of it now, as :meth:`Root.seen` tells it of a name."""
+        return as_seen(os.fstat(self.fd))
 
     def flush(self) -> None:
         """Make what was written here durable; a flush that failed is never tried again."""
         try:
-            step("fsync")
+            if steps.hook is not None:
+                steps.hook("fsync")
             system.fsync(self.fd)
         except OSError as err:
             raise failure("flushing to disk", err) from None
@@ -84,7 +88,8 @@ class File(Handle):
 
     def read(self, limit: int) -> bytes:
         """Return all bytes, at most ``limit`` + 1 of them: a longer file shows by its length."""
-        return self.read_at(0, limit + 1)
+        raw = self.read_at(0, min(limit, self.size) + 1)
+        return raw if len(raw) <= self.size or self.size >= limit else self.read_at(0, limit + 1)
 
     def read_at(self, offset: int, size: int) -> bytes:
         try:
@@ -101,7 +106,8 @@ class File(Handle):
         The end is the size last seen: whoever appends holds the lock under which it was looked at.
         """
         try:
-            step("write")
+            if steps.hook is not None:
+                steps.hook("write")
             done = system.pwrite(self.fd, raw, self.size)
             if done < len(raw):
                 self._write_rest(self.size, raw, done)
@@ -114,7 +120,8 @@ class File(Handle):
     def write_at(self, offset: int, raw: bytes) -> None:
         """Replace the bytes at ``offset`` by one write."""
         try:
-            step("write")
+            if steps.hook is not None:
+                steps.hook("write")
             done = system.pwrite(self.fd, raw, offset)
             if done < len(raw):
                 self._write_rest(offset, raw, done)
@@ -140,9 +147,12 @@ class File(Handle):
 class NewFile(File):
     """A complete file that has no name in its directory yet; closed before it has one, it never was."""
 
+    draft: tuple[Dir, str] | None = None
+    """Where it stands until then, on file systems that make no unnamed files."""
+
     def __init__(self, root: Root, fd: int, draft: tuple[Dir, str] | None) -> None:
-        super().__init__(root, fd)
-        self._draft = draft
+        self.draft = draft  # first: it may be interrupted before it has its descriptor
+        Handle.__init__(self, root, fd)
 
     def write_raw(self, raw: bytes) -> None:
         """Write all of it; errors stay ``OSError``, to be undone."""
@@ -156,14 +166,14 @@ class NewFile(File):
         """Take a name in a directory; replaces nothing. Raises ``FileExistsError`` if it is taken."""
         try:
             require_name(name)
-            if self._draft is None:
+            if self.draft is None:
                 step("link")
                 os.link(f"/proc/self/fd/{self.fd}", name, dst_dir_fd=directory.fd, follow_symlinks=True)
             else:
-                drafts, draft = self._draft
+                drafts, draft = self.draft
                 step("rename")
                 self.root.rename(drafts.fd, draft, directory.fd, name)
-                self._draft = None
+                self.draft = None
                 drafts.close()
         except FileExistsError:
             raise
@@ -171,11 +181,11 @@ class NewFile(File):
             raise failure("writing a new file", err) from None
 
     def close(self) -> None:
-        draft, self._draft = self._draft, None
+        draft, self.draft = self.draft, None
         if draft is not None:
             with draft[0] as drafts:
-                _unlink_quietly(drafts.fd, draft[1])
-        super().close()
+                unlink_quietly(drafts.fd, draft[1])
+        Handle.close(self)
 
 
 class Dir(Handle):
@@ -203,13 +213,13 @@ class Dir(Handle):
         except FileNotFoundError:
             return None
         except IsADirectoryError:
-            raise EscapeError("a directory stands where a file of the store belongs") from None
+            raise EscapeError(f"a directory stands where a file of {self.root.what} belongs") from None
         except OSError as err:
-            raise failure("opening a file of the store", err) from None
+            raise failure(f"opening a file of {self.root.what}", err) from None
         file = File(self.root, fd)
         try:
             found = os.fstat(fd)
-            require_regular(found, self.root.device, self.root.owner)
+            require_regular(found, self.root.device, self.root.owner, self.root.what)
             file.proven(found)
         except BaseException:
             file.close()
@@ -230,6 +240,29 @@ class Dir(Handle):
             return None
         with file:
             return file.read(limit)
+
+    def fetch(self, name: str, limit: int) -> bytes | None:
+        """As :meth:`read`, of one name, in as few system calls as its checks take."""
+        try:
+            require_name(name)
+            step("open")
+            fd = os.open(name, _LOOK, dir_fd=self.fd)
+        except FileNotFoundError:
+            return None
+        except OSError as err:
+            raise failure(f"opening a file of {self.root.what}", err) from None
+        try:
+            found = os.fstat(fd)
+            require_regular(found, self.root.device, self.root.owner, self.root.what)
+            size = min(found.st_size, limit) + 1  # one more shows that it grew, or is too long
+            raw = system.pread(fd, size, 0)
+            while 0 < len(raw) < size - 1 and (more := system.pread(fd, size - len(raw), len(raw))):
+                raw += more
+        except OSError as err:
+            raise failure("reading", err) from None
+        finally:
+            os.close(fd)
+        return raw
 
     def begin(self, raw: bytes, *, writeback: bool) -> NewFile:
         """Write a complete file that has no name yet.
@@ -268,10 +301,10 @@ class Dir(Handle):
             fd = root.opener(drafts.fd, draft, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             file = NewFile(root, fd, (drafts, draft))
         try:
-            os.fchmod(file.fd, 0o600)
             file.write_raw(raw)
             if writeback:
                 system.begin_writeback(file.fd)
+            os.fchmod(file.fd, 0o600)  # a umask can only have taken from what it was made with
         except BaseException:
             file.close()
             raise
@@ -283,7 +316,7 @@ class Dir(Handle):
         try:
             require_name(name)
             with contextlib.ExitStack() as undo:
-                undo.callback(_unlink_quietly, self.fd, draft)
+                undo.callback(unlink_quietly, self.fd, draft)
                 with self.publish(draft, raw) as file:
                     file.flush()
                 step("rename")
@@ -293,8 +326,8 @@ class Dir(Handle):
             raise failure("replacing a file", err) from None
         self.flush()
 
-    def move(self, name: str, to: Dir, new_name: str) -> None:
-        """Move a name to another directory without following or replacing anything, durably."""
+    def move(self, name: str, to: Dir, new_name: str, *, flush: bool = True) -> None:
+        """Move a name to another directory, following and replacing nothing; durably with ``flush``."""
         try:
             require_name(name)
             require_name(new_name)
@@ -302,8 +335,9 @@ class Dir(Handle):
             self.root.rename(self.fd, name, to.fd, new_name)
         except OSError as err:
             raise failure("moving a file", err) from None
-        to.flush()
-        self.flush()
+        if flush:
+            to.flush()
+            self.flush()
 
     def flush_name(self, file: File) -> None:
         """Make a published file durable, its bytes and its name."""
@@ -311,8 +345,8 @@ class Dir(Handle):
         if not self.root.flush_carries_name:
             self.flush()
 
-    def unlink(self, name: str) -> bool:
-        """Remove a name (a link itself, never its target) durably; ``False`` if it was not there."""
+    def unlink(self, name: str, *, flush: bool = True) -> bool:
+        """Remove a name (a link itself, never its target), durably with ``flush``; ``False`` if none."""
         try:
             require_name(name)
             step("unlink")
@@ -321,7 +355,8 @@ class Dir(Handle):
             return False
         except OSError as err:
             raise failure("removing a file", err) from None
-        self.flush()
+        if flush:
+            self.flush()
         return True
 
     def make(self, name: str) -> None:
@@ -353,18 +388,13 @@ class Dir(Handle):
         except FileNotFoundError:
             return None
         except OSError as err:
-            raise failure("opening a directory of the store", err) from None
+            raise failure(f"opening a directory of {self.root.what}", err) from None
         found = Dir(self.root, fd)
         try:
             seen = os.fstat(fd)
-            require_directory(seen, self.root.device, self.root.owner)
+            require_directory(seen, self.root.device, self.root.owner, self.root.what)
             found.proven(seen)
         except BaseException:
             found.close()
             raise
         return found
-
-
-def _unlink_quietly(dir_fd: int, name: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(name, dir_fd=dir_fd)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from nsstore.errors import Refused
+from nsstore.root import steps
 from nsstore.root.checks import failure
 from nsstore.root.handles import Dir, File
 from nsstore.root.steps import step
@@ -74,10 +75,6 @@ class FileLock:
         self.release()
         return False
 
-    def still(self, path: str) -> bool:
-        """Whether ``path`` names this file still: all that is left to ask for the holder of a range."""
-        return self.file.fd >= 0 and self.file.root.still_in_place(self.file, path)
-
     def release(self) -> None:
         """Let the next one in and close the descriptor; a second time does nothing."""
         self.pause()
@@ -108,7 +105,14 @@ class RangeLock:
 
     def take(self) -> None:
         """Wait for the range. Raises :class:`Refused` (retryable) after ten seconds."""
-        if RANGES and not _take(self._file.fd, self._take):
+        if not RANGES:
+            return
+        try:
+            if steps.hook is not None:
+                steps.hook("flock")
+            fcntl.fcntl(self._file.fd, _SET, self._take)
+        except OSError as err:
+            _require_busy(err)
             _wait(self._file.fd, self._take, time.monotonic() + LIMIT_SECONDS)
 
     def free(self) -> None:
@@ -156,10 +160,14 @@ def _take(fd: int, how: int | bytes) -> bool:
         else:
             fcntl.fcntl(fd, _SET, how)
     except OSError as err:
-        if err.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR):
-            raise failure("locking", err) from None
+        _require_busy(err)
         return False
     return True
+
+
+def _require_busy(err: OSError) -> None:
+    if err.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR):
+        raise failure("locking", err) from None
 
 
 def _overdue() -> Refused:

@@ -10,17 +10,22 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from nsstore.errors import InvalidInput, SystemFailure
+from nsstore.root import system
+from nsstore.root.steps import step
+
+TAKEN = "{} must be a new file: something has that name already"
 
 
 class NamedFile:
     """An existing file open for reading: a regular one, or a pipe that a shell made."""
 
     def __init__(self, path: str, what: str) -> None:
-        """Open ``path``; ``what`` names it in errors, which never hold the path."""
+        """Open ``path``; ``what`` names it in errors, as whoever gave it knows it."""
         self._what = what
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
@@ -58,6 +63,69 @@ class NamedFile:
         os.close(self._fd)
 
 
+class NewNamed:
+    """A file of mode 0600 that was not there, written piece by piece; one that is not finished is removed.
+
+    Raises :class:`InvalidInput` if the name is taken, if only by a link that leads nowhere.
+    """
+
+    def __init__(self, path: str, what: str) -> None:
+        self._what = what
+        folder, self._name = os.path.split(os.path.abspath(path))
+        self._finished = False
+        try:
+            self._where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError) as err:
+            raise _failed(f"writing {what}", err) from None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            step("open")
+            self._fd = os.open(self._name, flags, 0o600, dir_fd=self._where)
+        except FileExistsError:
+            os.close(self._where)
+            raise InvalidInput(TAKEN.format(what)) from None
+        except (OSError, ValueError) as err:
+            os.close(self._where)
+            raise _failed(f"writing {what}", err) from None
+        self._file = os.fdopen(self._fd, "wb", buffering=1024 * 1024)
+
+    def write(self, raw: bytes) -> None:
+        """Add bytes at the end."""
+        self._do("write", lambda: self._file.write(raw))
+
+    def cut(self, size: int) -> None:
+        """Take back everything behind ``size`` bytes."""
+        self._do("truncate", lambda: self._file.truncate(self._file.seek(size)))
+
+    def finish(self) -> None:
+        """Make it durable, its bytes and its name, and keep it."""
+        self._do("fsync", self._file.flush)
+        self._do("fsync", lambda: os.fchmod(self._fd, 0o600))
+        self._do("fsync", lambda: system.fsync(self._fd))
+        self._do("fsync", lambda: system.fsync(self._where))
+        self._finished = True
+
+    def _do(self, call: str, work: Callable[[], object]) -> None:
+        try:
+            step(call)
+            work()
+        except OSError as err:
+            raise _failed(f"writing {self._what}", err) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+        if not self._finished:
+            with contextlib.suppress(OSError):
+                os.unlink(self._name, dir_fd=self._where)
+        os.close(self._where)
+
+
 def require_outside(path: str, what: str, *roots: str) -> None:
     """Require that a name lies in none of these directories, wherever links lead.
 
@@ -69,6 +137,15 @@ def require_outside(path: str, what: str, *roots: str) -> None:
         raise _failed(f"writing {what}", err) from None
     if any(os.path.commonpath((folder, root)) == root for root in map(os.path.realpath, roots)):
         raise InvalidInput(f"{what} must lie outside the store and its trust home")
+
+
+def require_new(path: str, what: str) -> None:
+    """Require that nothing has a name yet, before somebody is asked for anything.
+
+    Raises :class:`InvalidInput`.
+    """
+    if os.path.lexists(path):
+        raise InvalidInput(TAKEN.format(what))
 
 
 def require_utf8(path: str, what: str) -> None:
@@ -115,7 +192,7 @@ def write_new(path: str, raw: bytes, what: str) -> None:
                 unlink.pop_all()
             os.fsync(where)
     except FileExistsError:
-        raise InvalidInput(f"{what} must be a new file: something has that name already") from None
+        raise InvalidInput(TAKEN.format(what)) from None
     except (OSError, ValueError) as err:
         raise _failed(f"writing {what}", err) from None
 

@@ -10,7 +10,7 @@ import errno
 import os
 from typing import Final, Protocol
 
-from nsstore.root import system
+from nsstore.root import steps, system
 from nsstore.root.steps import step
 
 ALWAYS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -31,7 +31,8 @@ class KernelOpener:
     name = "openat2"
 
     def __call__(self, dir_fd: int, path: str, flags: int) -> int:
-        step("open")
+        if steps.hook is not None:
+            steps.hook("open")
         if path == ".":
             return os.open(path, flags | ALWAYS, mode_for(flags), dir_fd=dir_fd)
         require_beneath(path)
@@ -74,9 +75,8 @@ def require_beneath(path: str) -> None:
 
 def require_name(name: str) -> None:
     """Require one name in a directory: what is made, moved or removed is never reached by a path."""
-    if "/" in name or name == ".":
+    if "/" in name or name in {"", ".", ".."} or "\0" in name:
         raise OSError(errno.EXDEV, "not one name")
-    require_beneath(name)
 
 
 def _open_one(at: int, part: str, flags: int, device: int) -> int:

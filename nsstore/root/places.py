@@ -38,6 +38,11 @@ def check_path(path: object, what: str = "root") -> str:
         raise failure("asking where this process stands", err) from None
 
 
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Where a path leads by now, whether anything is there or not."""
+    return os.path.realpath(check_path(path))
+
+
 def is_free(path: str | os.PathLike[str]) -> bool:
     """Whether a root can be made at ``path``: nothing is there, or an empty directory."""
     given = check_path(path)
@@ -48,8 +53,17 @@ def is_free(path: str | os.PathLike[str]) -> bool:
 
 
 def holds(path: str | os.PathLike[str], name: str) -> bool:
-    """Whether a directory holds a name that this process can see; ``False`` for what is no directory."""
-    return os.path.lexists(os.path.join(check_path(path), name))
+    """Whether a directory holds a name; ``False`` for what is no directory.
+
+    Raises :class:`SystemFailure` where this process may not look.
+    """
+    try:
+        os.lstat(os.path.join(check_path(path), name))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as err:
+        raise failure("looking for a store", err) from None
+    return True
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:
@@ -57,10 +71,10 @@ def is_there(path: str | os.PathLike[str]) -> bool:
     return os.path.lexists(check_path(path))
 
 
-def folders_in(path: str) -> list[str]:
+def folders_in(path: str, what: str) -> list[str]:
     """The names in a directory that lead to directories, sorted; none where there is no directory.
 
-    Raises :class:`SystemFailure` for one that cannot be listed.
+    ``what`` names it in errors. Raises :class:`SystemFailure` for one that cannot be listed.
     """
     try:
         with os.scandir(path) as entries:
@@ -68,7 +82,7 @@ def folders_in(path: str) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as err:
-        raise failure("listing a directory", err) from None
+        raise failure(f"listing {what}", err) from None
 
 
 def lies_in_one_that_holds(path: str | os.PathLike[str], name: str) -> bool:

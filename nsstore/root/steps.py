@@ -11,21 +11,22 @@ from contextlib import contextmanager
 
 Hook = Callable[[str], None]
 
-_hook: Hook | None = None
+hook: Hook | None = None
+"""Looked at in place where a call would cost more than the rest: see :func:`step`."""
 
 
 def step(call: str) -> None:
     """Announce the system call ``call`` to the installed hook; the hook may raise ``OSError``."""
-    if _hook is not None:
-        _hook(call)
+    if hook is not None:
+        hook(call)
 
 
 @contextmanager
-def hooked(hook: Hook) -> Generator[None]:
-    """Install ``hook`` for the duration of the block, in every thread of this process."""
-    global _hook  # noqa: PLW0603 - one hook per process, and a step must cost one comparison
-    before, _hook = _hook, hook
+def hooked(called: Hook) -> Generator[None]:
+    """Install the hook ``called`` for the duration of the block, in every thread of this process."""
+    global hook  # noqa: PLW0603 - one hook per process, and a step must cost one comparison
+    before, hook = hook, called
     try:
         yield
     finally:
-        _hook = before
+        hook = before

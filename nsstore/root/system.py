@@ -23,6 +23,7 @@ UNNAMED: Final[int] = getattr(os, "O_TMPFILE", 1 << 40)  # a bit no open flag ha
 
 # The flush of one file carries its name as well on these; elsewhere the directory is flushed too.
 FLUSH_CARRIES_NAME: Final = frozenset({0xEF53, 0x58465342, 0x9123683E})  # ext4, xfs, btrfs
+EXACT_TIMES: Final = FLUSH_CARRIES_NAME | {0x01021994}  # and tmpfs
 NAMES: Final = {
     0xEF53: "ext4",
     0x58465342: "xfs",
@@ -117,6 +118,16 @@ def filesystem_type(fd: int) -> int:
     if _libc.fstatfs(fd, buffer) < 0:
         _raise("fstatfs")
     return int.from_bytes(buffer.raw[:8], sys.byteorder) & 0xFFFFFFFF
+
+
+def has_exact_times(magic: int) -> bool:
+    """Whether a change after a look always shows: such a file system stamps it later than what was looked at.
+
+    Linux does from 6.13 on (multigrain timestamps), on the file systems that keep nanoseconds; elsewhere
+    two changes within one tick of the clock can bear one time.
+    """
+    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return LINUX and found is not None and (int(found[1]), int(found[2])) >= (6, 13) and magic in EXACT_TIMES
 
 
 def umask() -> int:

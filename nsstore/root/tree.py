@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from nsstore.errors import EscapeError, InvalidInput, Refused, SystemFailure
 from nsstore.root import system
-from nsstore.root.checks import failure, require_directory
+from nsstore.root.checks import as_seen, failure, require_directory
 from nsstore.root.handles import READ, Dir, File
 from nsstore.root.opener import DIRECTORY, Opener, best_opener
 from nsstore.root.places import check_path, make_private
@@ -26,28 +26,42 @@ class Root:
     """Everything opened through this object lies beneath one directory, reached through no link.
 
     The directory itself may be given through a link: ``path`` is its real path, so that every way
-    to it is one store. ``opener`` is chosen by what the kernel offers unless one is given.
+    to it is one store. ``opener`` is chosen by what the kernel offers unless one is given. ``what`` names
+    the whole in errors.
     """
 
     def __init__(
-        self, path: str, fd: int, *, opener: Opener | None = None, unnamed: bool | None = None
+        self,
+        path: str,
+        fd: int,
+        *,
+        opener: Opener | None = None,
+        unnamed: bool | None = None,
+        what: str = "the store",
     ) -> None:
         self.fd = -1
         self.path = path
+        self.what = what
         found = os.fstat(fd)
         self.device, self.inode, self.owner = found.st_dev, found.st_ino, os.geteuid()
-        require_directory(found, self.device, self.owner)
+        require_directory(found, self.device, self.owner, what)
         self.opener = opener or best_opener(fd)
         self.rename = system.rename_noreplace
         self.unnamed_files = system.has_unnamed_files(fd) if unnamed is None else unnamed
         magic = system.filesystem_type(fd)
         self.filesystem = system.NAMES.get(magic, hex(magic))
+        self.exact_times = system.has_exact_times(magic)
         self.flush_carries_name = magic in system.FLUSH_CARRIES_NAME
         self.fd = fd  # last: a root that could not be made leaves the descriptor with whoever opened it
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, opener: Opener | None = None, unnamed: bool | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        opener: Opener | None = None,
+        unnamed: bool | None = None,
+        what: str = "the store",
     ) -> Self:
         """Open an existing directory as a root; makes nothing.
 
@@ -62,18 +76,23 @@ class Root:
         except NotADirectoryError:
             raise InvalidInput("the root of a store must be a directory") from None
         except OSError as err:
-            raise failure("opening the root", err) from None
+            raise failure(f"opening {what}", err) from None
         try:
-            return cls(real, fd, opener=opener, unnamed=unnamed)
+            return cls(real, fd, opener=opener, unnamed=unnamed, what=what)
         except BaseException as err:
             os.close(fd)
             if isinstance(err, OSError):
-                raise failure("opening the root", err) from None
+                raise failure(f"opening {what}", err) from None
             raise
 
     @classmethod
     def make(
-        cls, path: str | os.PathLike[str], *, opener: Opener | None = None, unnamed: bool | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        opener: Opener | None = None,
+        unnamed: bool | None = None,
+        what: str = "the store",
     ) -> Self:
         """Open a directory as a root, making it and its parents if absent, private in any case.
 
@@ -86,15 +105,15 @@ class Root:
         except NotADirectoryError:
             raise InvalidInput("the root of a store must be a directory, and lie in directories") from None
         except OSError as err:
-            raise failure("making the root", err) from None
-        return cls.open(given, opener=opener, unnamed=unnamed)
+            raise failure(f"making {what}", err) from None
+        return cls.open(given, opener=opener, unnamed=unnamed, what=what)
 
     def top(self) -> Dir:
         """The root directory itself, as a handle of its own."""
         try:
             return Dir(self, os.dup(self.fd))
         except OSError as err:
-            raise failure("opening the root", err) from None
+            raise failure(f"opening {self.what}", err) from None
 
     def dir(self, path: str) -> Dir | None:
         """Open a directory beneath the root, or ``None`` if it is not there."""
@@ -149,16 +168,42 @@ class Root:
         is the descriptor that is used, and a link to it changes nothing about it.
         """
         try:
-            return handle.is_as_proven(os.stat(path, dir_fd=self.fd, follow_symlinks=False))
+            found = os.stat(path, dir_fd=self.fd, follow_symlinks=False)
         except OSError:
             return False
+        handle.size = found.st_size
+        return handle.proof == (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
 
     def still_in_place(self, handle: File | Dir, path: str) -> bool:
         """As :meth:`still`, and that the root itself still stands where it was opened."""
         try:
-            return handle.is_as_proven(os.stat(f"{self.path}/{path}", follow_symlinks=False))
+            found = os.stat(f"{self.path}/{path}", follow_symlinks=False)
         except OSError:
             return False
+        handle.size = found.st_size
+        return handle.proof == (found.st_ino, found.st_dev, found.st_mode, found.st_uid, found.st_nlink)
+
+    def still_reads(self, file: File, offset: int, size: int, known: bytes | None) -> bool:
+        """Whether the known bytes stand at ``offset`` of an open file, and it has its one name still.
+
+        Wherever that name is: enough where nobody else writes.
+        """
+        try:
+            return system.pread(file.fd, size, offset) == known and os.fstat(file.fd).st_nlink == 1
+        except OSError as err:
+            raise failure("reading", err) from None
+
+    def seen(self, path: str) -> tuple[int, ...] | None:
+        """What the system says of a name beneath the root: equal as long as nothing about it changed.
+
+        Inode, device, mode, owner, number of names, size, and in nanoseconds when any of it changed
+        last. ``None`` if there is nothing. It proves nothing: what is to be believed has to be opened.
+        """
+        try:
+            found = os.stat(path, dir_fd=self.fd, follow_symlinks=False)
+        except OSError:
+            return None
+        return as_seen(found)
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The bytes of a regular file beneath the root (``limit`` + 1 at most), or ``None``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum
-from typing import Final, Literal, TypeVar, final
+from typing import Final, Literal, TypeVar, cast, final
 
 import msgspec
 
@@ -157,7 +157,9 @@ class ScopeEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     ``allowed_branches`` and ``allowed_baselines`` always contain the scope's own (current) value;
     what they hold beyond it comes back marked stale. ``clearance`` is the highest sensitivity the
-    asker may read or write. Raises :class:`InvalidInput` (redline, "Required Design").
+    asker may read or write. ``ancestors`` are the commits that git proved to the host to be ancestors
+    of ``commit``; without a signed policy they open nothing. Raises :class:`InvalidInput` (redline,
+    "Required Design").
     """
 
     scope: Scope
@@ -168,6 +170,7 @@ class ScopeEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     role: str | None
     source_tool: str
     commit: str | None
+    ancestors: frozenset[str]
 
     def __post_init__(self) -> None:
         # The members themselves: a text that equals one has no rank, so a decision could not compare it.
@@ -182,8 +185,19 @@ class ScopeEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             check_name("role", self.role)
         if self.commit is not None:
             check_commit(self.commit)
+        check_ancestors(self.ancestors, self.commit)
         check_allowed("allowed_branches", self.allowed_branches, self.scope.branch)
         check_allowed("allowed_baselines", self.allowed_baselines, self.scope.baseline)
+
+
+def check_ancestors(ancestors: object, commit: str | None) -> None:
+    """Require a frozenset of whole commit ids, and the commit that they are ancestors of."""
+    if type(ancestors) is not frozenset:
+        raise InvalidInput("ancestors must be a set of commits")
+    if ancestors and commit is None:
+        raise InvalidInput("ancestors are those of a commit: give it too")
+    for one in cast("frozenset[object]", ancestors):
+        check_commit(one)
 
 
 def check_allowed(field: str, allowed: tuple[object, ...], current: str | NotApplicable) -> None:

@@ -15,6 +15,7 @@ from nsstore.scope import (
     ScopeEnvelope,
     Sensitivity,
     check_choice,
+    check_texts,
 )
 
 Id = str | UnsetType
@@ -42,6 +43,7 @@ def envelope_of(
     clearance: Sensitivity | str,
     role: Id,
     commit: Id,
+    ancestors: Iterable[str] | UnsetType = UNSET,
 ) -> ScopeEnvelope:
     """The envelope of exactly these values; what is left out is absent, and ``None`` is refused.
 
@@ -70,6 +72,7 @@ def envelope_of(
         role=_given("role", role),
         source_tool=source_tool,
         commit=_given("commit", commit),
+        ancestors=frozenset() if ancestors is UNSET else frozenset(check_texts("ancestors", ancestors)),
     )
 
 

@@ -15,6 +15,7 @@ from nsstore.session.binding import Id, IdOrNA, envelope_of
 from nsstore.session.session import Session
 from nsstore.store import Store, create_root, open_root
 from nsstore.trust import Trust
+from nsstore.writers.template import forget_templates
 
 
 class OpenStore(Store):
@@ -23,6 +24,17 @@ class OpenStore(Store):
     def __init__(self, root: Root, trust: Trust) -> None:
         super().__init__(root, trust)
         self._searcher = Searcher(weakref.proxy(self))
+        self.recall = self._searcher.spool.recall
+        self.on_forget += [self._searcher.forget, forget_templates]
+
+    def settle(self) -> None:
+        """Wait until every view that is being folded in the background is folded."""
+        self._searcher.settle()
+
+    def close(self) -> None:
+        """Finish what is being folded, make every acknowledged byte durable, let go of the descriptors."""
+        self._searcher.close()
+        super().close()
 
     def bind(
         self,
@@ -46,12 +58,15 @@ class OpenStore(Store):
         clearance: Sensitivity | str = Sensitivity.INTERNAL,
         role: Id = UNSET,
         commit: Id = UNSET,
+        ancestors: Iterable[str] | UnsetType = UNSET,
     ) -> Session:
         """A session of exactly this scope: what it writes lands there, what it reads comes from there.
 
         Exactly one of ``tenant_id``/``group_id`` and of ``session_id``/``conversation_id``;
-        ``workspace_id``, ``branch`` and ``baseline`` are ids or ``NOT_APPLICABLE``. Makes nothing
-        on the disk. Raises :class:`InvalidInput` naming the field and the rule.
+        ``workspace_id``, ``branch`` and ``baseline`` are ids or ``NOT_APPLICABLE``. ``ancestors`` are
+        commits that git proved to be ancestors of ``commit``; only a signed policy makes records of
+        theirs current. Makes nothing on the disk. Raises :class:`InvalidInput` naming the field and
+        the rule.
         """
         envelope = envelope_of(
             tenant_id=tenant_id,
@@ -73,6 +88,7 @@ class OpenStore(Store):
             clearance=clearance,
             role=role,
             commit=commit,
+            ancestors=ancestors,
         )
         return Session(self, self._searcher, envelope)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -19,18 +20,25 @@ from nsstore.scope import (
 )
 from nsstore.search.engine import MAX_HITS, Answer, Searcher
 from nsstore.session.documents import StateDocuments
-from nsstore.store import Found, Sight, Store, found_of
-from nsstore.writers.memory import remember
+from nsstore.store import Found, Sight, Store, answered, found_of
+from nsstore.writers.forget import ForgetReceipt, forget_wanted
+from nsstore.writers.memory import remember, remember_one
 from nsstore.writers.note import Note, Receipt
 
 DENIED_REASON = "not_in_scope"
+NONE: Final[tuple[str, ...]] = ()
+Seen = TypeVar("Seen")
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """Readable records, newest first; ``total`` counts the readable ones, listed here or not."""
+    """Readable records, newest first; ``total`` counts the readable ones, listed here or not.
+
+    ``older`` counts those behind the last one that is listed.
+    """
 
     items: tuple[Found, ...]
     total: int
+    older: int
 
 
 class Session:
@@ -58,34 +66,40 @@ class Session:
         *,
         kind: str | None = None,
         title: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] = NONE,
         sensitivity: Sensitivity | str = Sensitivity.INTERNAL,
         retention_class: str = "standard",
         privacy: Privacy | str = Privacy.PROJECT_ONLY,
-        supersedes: Iterable[str] = (),
+        supersedes: Iterable[str] = NONE,
         ext: Mapping[str, object] | None = None,
         idempotency_key: str | None = None,
+        expires_at: str | datetime | None = None,
+        ttl: float | timedelta | None = None,
     ) -> Receipt:
         """Write a text as a record of this very scope; when this returns it survives a power loss.
 
         ``text`` is 1 byte to 256 KiB and kept byte for byte. ``supersedes`` names readable records
         that this one takes the place of. The same ``idempotency_key`` with the same content gives
-        the first receipt again. Raises :class:`InvalidInput`, :class:`Refused`, :class:`NotVisible`,
-        :class:`IntegrityError`, :class:`SystemFailure` (redline, "Write-path isolation").
+        the first receipt again. From ``expires_at`` on, or after ``ttl`` seconds, no verb serves the
+        record; the owner's duration for its retention class can end it sooner. Raises
+        :class:`InvalidInput`, :class:`Refused`, :class:`NotVisible`, :class:`IntegrityError`,
+        :class:`SystemFailure` (redline, "Write-path isolation").
         """
         note = Note(
             text=text,
             kind=kind,
             title=title,
-            tags=_given(tags),
+            tags=NONE if tags is NONE else _given(tags),
             sensitivity=sensitivity,
             retention_class=retention_class,
             privacy=privacy,
-            supersedes=_given(supersedes),
+            supersedes=NONE if supersedes is NONE else _given(supersedes),
             ext=ext,
             idempotency_key=idempotency_key,
+            expires_at=expires_at,
+            ttl=ttl,
         )
-        return remember(self._store, self.envelope, [note])[0]
+        return remember_one(self._store, self.envelope, self._ns, note)
 
     def remember_many(self, notes: Iterable[Note | str]) -> list[Receipt]:
         """Write many notes with one flush for up to 256 of them; receipts come in the same order.
@@ -103,29 +117,51 @@ class Session:
         if a genuine record is damaged.
         """
         check_record_id("record_id", record_id)
-        sight = self._sight()
-        decision = sight.decision(record_id)
-        if not decision.allowed:
-            raise self._not_visible("get", record_id)
-        found, decision = sight.read(record_id)
-        if not decision.allowed:
+
+        def look(own: Sight) -> Found | None:
+            sight = self._searcher.holding(own, record_id)
+            if not sight.decision(record_id).allowed:
+                return None
+            found, decision = sight.read(record_id)
+            ns = sight.leaf.place.ns
+            return found_of(ns, found, stale=decision.stale, reason="get") if decision.allowed else None
+
+        found = self._answered(look)
+        if found is None:
             raise self._not_visible("get", record_id)
         self._audit(EventKind.READ, "get", (record_id,))
-        return found_of(self._ns, found, stale=decision.stale, reason="get")
+        return found
 
-    def list(self, *, limit: int = 100, include_superseded: bool = False) -> Listing:
+    def list(
+        self, *, limit: int = 100, include_superseded: bool = False, before: str | None = None
+    ) -> Listing:
         """The newest readable records, at most ``limit``, each proven just now.
 
-        Raises :class:`InvalidInput` for a limit outside 1 to 1,000.
+        ``before`` goes on where an earlier list ended: only what is older than that record is listed.
+        Raises :class:`InvalidInput` for a limit outside 1 to 1,000, :class:`NotVisible` as :meth:`get`
+        for ``before``.
         """
         if type(limit) is not int or not 1 <= limit <= MAX_HITS:
             raise InvalidInput(f"limit must be an integer from 1 to {MAX_HITS}")
-        sight = self._sight()
-        hidden = frozenset[str]() if include_superseded else sight.superseded()
-        ids = [record_id for record_id in sight.newest_first() if record_id not in hidden]
-        items = tuple(self._found(sight, record_id, "list") for record_id in ids[:limit])
-        self._audit(EventKind.LISTED, "list", tuple(item.record_id for item in items))
-        return Listing(items=items, total=len(ids))
+        if before is not None:
+            check_record_id("before", before)
+
+        def look(sight: Sight) -> Listing | None:
+            readable = list(sight.newest_first())
+            if before is not None and before not in readable:
+                return None
+            hidden = frozenset[str]() if include_superseded else sight.superseded()
+            older = readable if before is None else readable[readable.index(before) + 1 :]
+            ids = [record_id for record_id in older if record_id not in hidden]
+            items = tuple(self._found(sight, record_id, "list") for record_id in ids[:limit])
+            total = sum(record_id not in hidden for record_id in readable)
+            return Listing(items=items, total=total, older=len(ids) - len(items))
+
+        listing = self._answered(look)
+        if listing is None:
+            raise self._not_visible("list", before or "")
+        self._audit(EventKind.LISTED, "list", tuple(item.record_id for item in listing.items))
+        return listing
 
     def search(self, text: str, *, k: int = 10) -> Answer:
         """The ``k`` best records for a text, ranked among exactly the records this scope may read.
@@ -141,20 +177,47 @@ class Session:
         Raises :class:`NotVisible` as :meth:`get`.
         """
         check_record_id("record_id", record_id)
-        sight = self._sight()
-        if not sight.decision(record_id).allowed:
+
+        def look(own: Sight) -> tuple[Found, ...]:
+            sight = self._searcher.holding(own, record_id)
+            if not sight.decision(record_id).allowed:
+                return ()
+            related = _related(sight, record_id)
+            return tuple(self._found(sight, one, "history") for one in sight.newest_first() if one in related)
+
+        versions = self._answered(look)
+        if not versions:
             raise self._not_visible("history", record_id)
-        related = _related(sight, record_id)
-        versions = tuple(self._found(sight, one, "history") for one in sight.newest_first() if one in related)
         self._audit(EventKind.READ, "history", tuple(one.record_id for one in versions))
         return versions
 
-    def _sight(self) -> Sight:
-        return Sight.of(self._store.leaf(self._ns), self.envelope)
+    def forget(self, record_id: str, *, only_this: bool = False, dry_run: bool = False) -> ForgetReceipt:
+        """Forget a record of this very scope for good, with those it took the place of.
+
+        When this returns no byte of it is left in the store or its views, and nothing brings it back.
+        With ``only_this`` an older version stays, and is current again if no other one is. ``dry_run``
+        says what would go. A grant opens reading and never this. Raises :class:`NotVisible` as
+        :meth:`get`, :class:`Refused` for what is held (``legal_hold``) or of another branch or baseline,
+        :class:`IntegrityError`, :class:`SystemFailure`.
+        """
+        check_record_id("record_id", record_id)
+        return forget_wanted(
+            self._store,
+            self.envelope,
+            self._ns,
+            lambda sight: (record_id,) if sight.decision(record_id).allowed else (),
+            asked=record_id,
+            verb="forget",
+            only_these=only_this,
+            dry_run=dry_run,
+        )
+
+    def _answered(self, look: Callable[[Sight], Seen]) -> Seen:
+        return answered(self._store.leaf(self._ns), self.envelope, look)
 
     def _found(self, sight: Sight, record_id: str, reason: str) -> Found:
         found, decision = sight.read(record_id)
-        return found_of(self._ns, found, stale=decision.stale, reason=reason)
+        return found_of(sight.leaf.place.ns, found, stale=decision.stale, reason=reason)
 
     def _not_visible(self, verb: str, record_id: str) -> NotVisible:
         self._audit(EventKind.DENIED, verb, (record_id,), DENIED_REASON)

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from nsstore import layout
-from nsstore.record import SCOPE_FIELDS, Header, Record
+from nsstore.record import SCOPE_FIELDS, Header, ImportedFrom, Record
 from nsstore.scope import Namespace, Privacy, Sensitivity
 
 ADVISORY: Final = (
@@ -19,7 +19,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Where an answer comes from: record, scope, path, why it matched, and when it was written.
 
     ``path`` is relative to the root; ``reason`` is the verb; the matched terms and fields are
-    those of a search (redline, "Provenance requirement").
+    those of a search (redline, "Provenance requirement"). ``imported_from`` is what the source of an
+    import claimed: shown, and never believed.
     """
 
     record_id: str
@@ -31,6 +32,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str
     source_tool: str
     schema_version: int
+    imported_from: ImportedFrom | None
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None
     ext: dict[str, object] | None
     created_at: str
+    expires_at: str | None
     stale: bool
     provenance: Provenance
 
@@ -70,6 +73,7 @@ def found_of(ns: Namespace, record: Record, *, stale: bool, reason: str) -> Foun
         commit=header.commit,
         ext=header.ext,
         created_at=header.created_at,
+        expires_at=header.expires_at,
         stale=stale,
         provenance=provenance_of(ns, header, reason=reason),
     )
@@ -94,6 +98,7 @@ def provenance_of(
         created_at=header.created_at,
         source_tool=header.source_tool,
         schema_version=header.schema_version,
+        imported_from=header.imported_from,
     )
 
 

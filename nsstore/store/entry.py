@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from nsstore.audit import AuditEvent, EventKind
-from nsstore.errors import Refused, StoreError
+from nsstore.errors import EscapeError, Refused, StoreError, SystemFailure
 from nsstore.incident import IncidentKind
 from nsstore.ledger import (
     Event,
@@ -18,12 +18,15 @@ from nsstore.ledger import (
     Line,
     Recovered,
     Written,
-    make_line,
+    framer_of,
+    line_under,
     read_intent,
     write_intent,
 )
 from nsstore.root import RANGES, WRITE, Dir, File, FileLock, flusher
+from nsstore.store.erase import erase, finish, tell_forgotten
 from nsstore.store.judge import Verdict
+from nsstore.store.sealing import Sealer
 from nsstore.store.survey import Survey
 from nsstore.trust import Cell, NoValidSlot
 
@@ -47,6 +50,10 @@ class Entry:
         self.cell: Cell | None = None
         self.records: Dir | None = None
         self.intent: tuple[bytes, Intent] | None = None
+        self.root = store.root
+        self.files = leaf.files
+        self.sealer = Sealer(store.trust.keys, place.chain)
+        self.framer = framer_of(store.trust.keys, place.chain, store.trust.keys.active)
         store.root.require_place()
         self.lock = FileLock.at(store.root, place.lock)
         try:
@@ -72,16 +79,22 @@ class Entry:
         """Let the next writer in, and keep the descriptors for :meth:`resume`."""
         if self.cell is not None:
             self.cell.free()
-        self.lock.pause()
+        if self.lock.held:
+            self.lock.pause()
 
     def resume(self) -> bool:
         """Hold the namespace again; ``False``, and closed, if it does not go on from what was known."""
-        place = self.leaf.place
+        place, root, lock = self.leaf.place, self.root, self.lock
         try:
+            # The cell first: who holds it is the only writer, and each name is looked at after that.
             if (
-                self._is_where_it_was()
-                and (self.lock.still(place.lock) if RANGES else self.lock.resume(place.lock))
-                and self.goes_on(read_intent(self.lock.file, self.intent))
+                self.cell is not None
+                and self.file is not None
+                and lock.file.fd >= 0
+                and self.cell.hold_again()
+                and root.still(self.file, place.ledger)
+                and (root.still_in_place(lock.file, place.lock) if RANGES else lock.resume(place.lock))
+                and self.goes_on(read_intent(lock.file, self.intent))
             ):
                 return True
             self.close()
@@ -92,16 +105,10 @@ class Entry:
             raise
         return False
 
-    def _is_where_it_was(self) -> bool:
-        """Hold the cell; whether ledger and anchor are the files that their paths name, and it is proven."""
-        if self.cell is None or self.file is None or not self.cell.hold_again():
-            return False
-        return self.leaf.store.root.still(self.file, self.leaf.place.ledger)
-
     def goes_on(self, intent: Intent | None) -> bool:
         """Whether ledger and cell go on from what this process verified, and no intent is unfinished."""
         known = self.leaf.follow(self.file, self.cell) if self.leaf.entered else None
-        if known is None or intent is None or intent.seq + intent.count - 1 > known.seq:
+        if known is None or intent is None or intent.seq + intent.count - 1 > known.seq or known.unfinished:
             return False
         self.ledger = known
         return True
@@ -112,30 +119,34 @@ class Entry:
 
     def directory(self) -> Dir:
         """The directory of the records, still the one that its path names."""
-        root, path = self.leaf.store.root, self.leaf.place.records
-        if self.records is not None and not root.still(self.records, path):
-            self.records.close()
-            self.records = None
-        if self.records is None:
-            self.records = root.make_dir(path)
+        path, records = self.leaf.place.records, self.records
+        if records is not None:
+            if self.root.still(records, path):
+                return records
+            records.close()
+        self.records = None
+        self.records = self.root.make_dir(path)
         return self.records
 
     def line(self, event: Event) -> Line:
         """An event as a line under the active key."""
-        keys = self.leaf.store.trust.keys
-        return make_line(keys, self.leaf.place.chain, event, keys.active)
+        return line_under(self.framer, event)
+
+    def open_file(self) -> File:
+        """The ledger's file, made if it is not there yet."""
+        place = self.leaf.place
+        with self.root.make_dir(place.ledger_folder) as folder:
+            self.file = folder.open_or_make(place.ledger_name)
+        return self.file
 
     def append(self, *lines: Line, flush: bool) -> None:
         """Append whole lines by one write and take them into the ledger; ``flush`` makes them durable."""
-        if self.file is None:
-            place = self.leaf.place
-            with self.leaf.store.root.make_dir(place.ledger_folder) as folder:
-                self.file = folder.open_or_make(place.ledger_name)
-        self.file.append(lines[0].raw if len(lines) == 1 else b"".join([line.raw for line in lines]))
+        file = self.file or self.open_file()
+        file.append(lines[0].raw if len(lines) == 1 else b"".join([line.raw for line in lines]))
         if flush:
-            self.file.flush()
+            file.flush()
         else:
-            flusher.note(self.leaf.store.root, self.leaf.place.ledger)
+            flusher.note(*self.files[0])
         for line in lines:
             self.ledger.apply(line)
 
@@ -146,14 +157,20 @@ class Entry:
 
     def advance(self, *, flush: bool) -> None:
         """Move the anchor up to the ledger's head."""
-        trust, place = self.leaf.store.trust, self.leaf.place
-        if self.cell is None:
-            raise self.leaf.store.witness.fail(place, IncidentKind.ANCHOR_BROKEN, "advance")
-        self.cell.advance(self.ledger.seq, self.ledger.head)
+        cell, ledger = self.cell, self.ledger
+        if cell is None:
+            raise self.leaf.store.witness.fail(self.leaf.place, IncidentKind.ANCHOR_BROKEN, "advance")
+        cell.advance(ledger.seq, ledger.head)
         if flush:
-            self.cell.file.flush()
+            cell.file.flush()
         else:
-            flusher.note(trust.home, place.anchors)
+            flusher.note(*self.files[1])
+
+    def seal_off(self) -> None:
+        """Make the head durable in ledger and anchor, whoever wrote it: nothing takes it back then."""
+        if self.file is not None:
+            self.file.flush()
+        self.advance(flush=True)
 
     def begin(self) -> None:
         """Give the namespace its genesis and its cell if it lacks one, durable with every directory.
@@ -200,10 +217,15 @@ class Entry:
             return
         with directory:
             told = store.witness.tell_all(place, dict.fromkeys(names, IncidentKind.TORN), again=True)
-            for name, incident_id in told.items():
+            for incident_id in sorted(set(told.values())):
+                group = [name for name, told_as in told.items() if told_as == incident_id]
                 # What cannot be moved stays where it is, and is not read there either.
                 with suppress(StoreError), store.root.make_dir(f"quarantine/{incident_id}") as aside:
-                    directory.move(name, aside, name)
+                    for name in group:
+                        with suppress(StoreError):
+                            directory.move(name, aside, name, flush=False)
+                    aside.flush()
+            directory.flush()
 
 
 def enter(leaf: Leaf) -> Entry:
@@ -238,14 +260,33 @@ def enter(leaf: Leaf) -> Entry:
 def recover(leaf: Leaf) -> None:
     """Do what the next writer would do first, and write nothing of one's own.
 
-    Raises :class:`IntegrityError` for a closed namespace.
+    Raises :class:`IntegrityError` for a closed namespace, and what keeps forgotten records from being
+    erased.
     """
     with leaf.lock:
-        leaf.keep(enter(leaf))
+        entry = enter(leaf)
+        try:
+            if entry.ledger.unfinished:
+                erase(entry)
+                _finish(entry)
+        except BaseException:
+            leaf.forget()
+            entry.close()
+            raise
+        leaf.keep(entry)
+
+
+def _finish(entry: Entry) -> None:
+    """Tell that somebody else's forgetting was finished, and write it down."""
+    tell_forgotten(entry.leaf, EventKind.RECOVERED, "forget", None, entry.ledger.unfinished)
+    finish(entry)
 
 
 def _repair(entry: Entry, survey: Survey, verdict: Verdict) -> None:
-    """Write again what a dead writer did not come to write, and tell it."""
+    """Write again what a dead writer did not come to write, erase what it did not come to erase; tell it.
+
+    What cannot be erased now is no reason not to write: it stays kept out, and to be erased.
+    """
     leaf, ledger = entry.leaf, entry.ledger
     if survey.torn and entry.file is not None:
         entry.file.cut(ledger.size)
@@ -258,6 +299,14 @@ def _repair(entry: Entry, survey: Survey, verdict: Verdict) -> None:
     if recovered or verdict.behind:
         entry.advance(flush=True)
     entry.set_aside(sorted(verdict.leftovers))
+    if ledger.unfinished:
+        entry.seal_off()
+        try:
+            erase(entry)
+        except (EscapeError, SystemFailure):
+            pass
+        else:
+            _finish(entry)
     if recovered or survey.torn:
         records = tuple(line.event.record for line in recovered if isinstance(line.event, Written))
         event = AuditEvent(event=EventKind.RECOVERED, records=records, count=len(records), bytes=survey.torn)

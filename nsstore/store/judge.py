@@ -29,7 +29,8 @@ class Verdict(msgspec.Struct, kw_only=True):
 
     ``closed`` is why nothing of it may be served; ``missing`` are members without a file;
     ``recovered`` are lines to write again for sealed records that continue the chain; ``strays``
-    are names that are kept out; ``leftovers`` are names a dead writer left, to be set aside.
+    are names that are kept out; ``leftovers`` are names a dead writer left, to be set aside. A
+    forgotten record that is not erased yet is none of these: whoever holds the namespace next does it.
     """
 
     ledger: Ledger
@@ -42,8 +43,8 @@ class Verdict(msgspec.Struct, kw_only=True):
 
     @property
     def plain(self) -> bool:
-        """Whether anchor, ledger and directory agree in every point."""
-        repairs = self.recovered or self.behind or self.leftovers
+        """Whether anchor, ledger and directory agree in every point, and nothing is left to be done."""
+        repairs = self.recovered or self.behind or self.leftovers or self.ledger.unfinished
         return not (self.closed or self.missing or self.strays or repairs)
 
     def leave_torn(self) -> None:
@@ -69,7 +70,7 @@ def judge(survey: Survey, prove: Prove, line_of: MakeLine) -> Verdict:
     if survey.broken:
         verdict.closed = IncidentKind.CHAIN_BROKEN
         return verdict
-    unlisted = names - {f"{member}.md" for member in ledger.members}
+    unlisted = names - {f"{known}.md" for known in (*ledger.members, *ledger.unfinished)}
     recovered = _sort_unlisted(verdict, unlisted, prove, line_of) if ledger.seq >= 0 else ()
     if ledger.seq < 0:
         verdict.strays = dict.fromkeys(unlisted, IncidentKind.STRAY)
@@ -78,11 +79,11 @@ def judge(survey: Survey, prove: Prove, line_of: MakeLine) -> Verdict:
     if survey.anchor_broken:
         verdict.closed = IncidentKind.ANCHOR_BROKEN
     elif anchor is None:
-        if verdict.ledger.members:
+        if verdict.ledger.members or verdict.ledger.forgotten:
             verdict.closed = IncidentKind.ANCHOR_BROKEN
     elif verdict.ledger.seq < anchor.seq:
         verdict.closed = IncidentKind.ROLLED_BACK
-    elif verdict.ledger.macs[anchor.seq] != anchor.head:
+    elif anchor.head not in (verdict.ledger.macs[anchor.seq], verdict.ledger.given_up.get(anchor.seq)):
         verdict.closed = IncidentKind.CHAIN_BROKEN
     verdict.behind = verdict.closed is None and anchor is not None and anchor.seq < ledger.seq
     return verdict

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from nsstore.errors import EscapeError, SystemFailure
+from nsstore.errors import EscapeError, IntegrityError, StoreError, SystemFailure
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger, Line
 from nsstore.policy import ReadClass
 from nsstore.record import Header
-from nsstore.root import File, FileLock
+from nsstore.root import NOT_OURS, Dir, File, FileLock
 from nsstore.store.judge import Verdict, judge
 from nsstore.store.sealing import MAX_FILE, Draft, Tag, Unproven, line_of, prove
-from nsstore.store.survey import Place, Stamp, Survey, catch_up, fetch, look
+from nsstore.store.survey import SETTLED_NS, Place, Stamp, Survey, catch_up, fetch, look
 from nsstore.trust import Cell, NoValidSlot
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from nsstore.store.store import Store
 
 
-# What an unlisted file answers that somebody made unreadable, or leased, so that reading would stop.
-NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ETXTBSY})
+# Members that are worth asking whether something remembers their tags.
+MANY: Final = 64
 
 
 class Leaf:
@@ -34,16 +35,22 @@ class Leaf:
     def __init__(self, store: Store, place: Place) -> None:
         self.store = store
         self.place = place
+        self.files = ((store.root, place.ledger), (store.trust.home, place.anchors))
         self.lock = threading.RLock()
         self.tags: dict[str, Tag] = {}
         self._ledger: Ledger | None = None
         self._ledger_stamp: Stamp | None = None
         self._dir_stamp: Stamp | None = None
+        self._settled: tuple[tuple[int, ...], ...] | None = None
         self._missing: frozenset[str] = frozenset()
+        self._own_link: tuple[int, ...] | None = None
+        self._untouched = False
+        self._forgotten = 0
         self.entered = False
         self.clock_told = False
         self.entry: Entry | None = None
-        self._classes: set[ReadClass] = set()
+        self._classes: dict[ReadClass, int] = {}
+        self._class_set: frozenset[ReadClass] | None = None
         self._classified = 0
         self._last_classified: str | None = None
 
@@ -52,15 +59,23 @@ class Leaf:
 
         Raises :class:`IntegrityError` for a loss or a rollback, after looking again under the lock.
         """
-        with self.lock, self.store.witness.escapes(self.place):
-            self.store.root.require_place()
-            if not self.unchanged():
-                survey, verdict = self.look(self._ledger)
-                if not verdict.plain:
-                    survey, verdict = self.look_locked()
-                self.take(survey, verdict)
-            assert self._ledger is not None
-            return self._ledger
+        with self.lock:
+            try:
+                self.store.root.require_place()
+                if not self.unchanged():
+                    survey, verdict = self.look(self._ledger)
+                    if not verdict.plain:
+                        survey, verdict = self.look_locked()
+                    self.take(survey, verdict)
+            except EscapeError as err:
+                self.store.witness.tell(self.place, IncidentKind.LINKED, str(err))
+                raise
+            ledger = self._ledger
+            assert ledger is not None
+            if len(ledger.forgotten) != self._forgotten:  # another process may have: nothing of it stays here
+                self.store.proven.forget(islice(ledger.forgotten, self._forgotten, None))
+                self._forgotten = len(ledger.forgotten)
+            return ledger
 
     def require_whole(self) -> None:
         """Refuse a namespace that lost a record. Raises :class:`IntegrityError`."""
@@ -71,15 +86,66 @@ class Leaf:
     def missing(self) -> frozenset[str]:
         return self._missing
 
+    def directory(self) -> Dir | None:
+        """The directory of the records, opened through no link; ``None`` if there is none."""
+        with self.store.witness.escapes(self.place):
+            return self.store.root.dir(self.place.records)
+
     def forget(self) -> None:
         """Trust nothing that was seen before: the next call looks at everything again."""
         with self.lock:
+            self._settled = None
             self._ledger = self._ledger_stamp = self._dir_stamp = None
             self.entered = False
             self._missing = frozenset()
 
     def unchanged(self) -> bool:
         """Whether anchor, ledger and directory are as they were when they last agreed."""
+        seen = self._seen_now()
+        if seen is not None and seen == self._settled:
+            return True
+        self._settled = None
+        if not self._agree_still():
+            return False
+        self._settled = seen
+        return True
+
+    def _seen_now(self) -> tuple[tuple[int, ...], ...] | None:
+        """What the system says of the three now; ``None`` if one is absent, or may have just changed."""
+        if self._ledger is None:
+            return None
+        root, place = self.store.root, self.place
+        seen = (
+            self.store.trust.home.seen(place.anchors),
+            root.seen(place.ledger),
+            root.seen(place.records),
+        )
+        exact = root.exact_times and self.store.trust.home.exact_times
+        settled = time.time_ns() - (0 if exact else SETTLED_NS)
+        found = tuple([one for one in seen if one is not None and (exact or one[-1] <= settled)])
+        return found if len(found) == len(seen) else None
+
+    def before_link(self, directory: Dir) -> None:
+        """Note, right before a writer's own link, whether the directory is as it was when all agreed."""
+        self._own_link = None
+        self._untouched = self._settled is not None and directory.seen() == self._settled[-1]
+
+    def after_link(self, directory: Dir) -> None:
+        """Note, right after a writer's own link, how the directory looks with it."""
+        self._own_link = directory.seen() if self._untouched else None
+
+    def after_write(self) -> None:
+        """Go on from what agreed before, if the writer's own link is all that changed in the directory.
+
+        Ledger and anchor are the writer's own under the lock. Whatever else was done to the directory in
+        the microseconds of the link itself is found by the next comparison of names.
+        """
+        own, self._own_link = self._own_link, None
+        seen = self._seen_now() if own is not None else None
+        self._settled = seen if seen is not None and seen[-1] == own else None
+
+    def _agree_still(self) -> bool:
+        """Look at anchor, ledger and directory themselves."""
         ledger, chain, names = self._ledger, self._ledger_stamp, self._dir_stamp
         if ledger is None or chain is None or names is None or not (chain.settled and names.settled):
             return False
@@ -96,10 +162,12 @@ class Leaf:
         with file, directory:
             return chain.proves(Stamp.of(file)) and names.proves(Stamp.of(directory))
 
-    def keep(self, entry: Entry) -> None:
-        """Pause a writer's hold and keep its descriptors for the next one."""
+    def keep(self, entry: Entry, written: Iterable[Draft] = ()) -> None:
+        """Pause a writer's hold and keep its descriptors for the next one, and the tags of what it wrote."""
         entry.pause()
         self.entry = entry
+        for one in written:
+            self.tags[one.record_id] = one.tag
         if self.store.last_written is not self:
             self.store.lately_written(self)
 
@@ -115,35 +183,52 @@ class Leaf:
 
     def adopt(self, ledger: Ledger) -> None:
         """Take over the ledger as a writer recovered it under the lock."""
-        self._ledger, self.entered = ledger, True
+        self._ledger, self.entered, self._settled = ledger, True, None
 
-    def remember(self, written: Iterable[Draft]) -> None:
-        """Keep the tags of records this process just wrote."""
-        for one in written:
-            self.tags[one.record_id] = one.tag
+    def drop(self, forgotten: Iterable[str]) -> None:
+        """Know nothing more of records that are forgotten."""
+        for record_id in forgotten:
+            self.tags.pop(record_id, None)
+        self.store.proven.forget(forgotten)
+        self._missing = self._missing.difference(forgotten)
 
     def classes(self, ledger: Ledger, tag: Callable[[str], Tag]) -> frozenset[ReadClass]:
         """The readability classes that exist in this namespace; members are classified once."""
         with self.lock:
             if not ledger.begins_with(self._classified, self._last_classified):
-                self._classes, self._classified = set(), 0
+                self._classes, self._classified, self._class_set = {}, 0, None
+            if self.store.recall is not None and len(ledger.order) - self._classified >= MANY:
+                self.store.recall(self, ledger)
+            damaged: StoreError | None = None
             for record_id in ledger.order[self._classified :]:
-                self._classes.add(tag(record_id).readable)
-                self._classified, self._last_classified = self._classified + 1, record_id
-            return frozenset(self._classes)
+                try:
+                    readable = tag(record_id).readable
+                except (EscapeError, IntegrityError) as err:
+                    damaged = damaged or err  # whatever is wrong with one, the others are classified
+                    continue
+                if readable not in self._classes:
+                    self._classes[readable], self._class_set = ledger.members[record_id].seq, None
+                if damaged is None:
+                    self._classified, self._last_classified = self._classified + 1, record_id
+            if damaged is not None:
+                raise damaged
+            if self._class_set is None:
+                self._class_set = frozenset(self._classes)
+            return self._class_set
+
+    def first_of(self, readable: ReadClass) -> int:
+        """Where in the ledger the first member of a class joined that was classified; 0 for none."""
+        return self._classes.get(readable, 0)
 
     def follow(self, file: File | None, cell: Cell | None) -> Ledger | None:
         """The ledger as it is now under the lock, or ``None`` if it does not go on from the known one."""
         known = self._ledger
         if known is None or file is None or cell is None:
             return None
-        anchor = cell.anchor
-        if not catch_up(self.store.trust, known, file) or (anchor.seq, anchor.head) != (
-            known.seq,
-            known.head,
-        ):
+        if file.size != known.size and not catch_up(self.store.trust, known, file):
             return None
-        return known
+        anchor = cell.anchor
+        return known if anchor.seq == known.seq and anchor.head == known.head else None
 
     def look(self, known: Ledger | None) -> tuple[Survey, Verdict]:
         """Look at the disk once and judge it; nothing is kept."""
@@ -188,8 +273,8 @@ class Leaf:
         if verdict.closed is not None:
             self.forget()
             raise witness.fail(self.place, verdict.closed, str(verdict.ledger.seq))
-        whole = not verdict.recovered and not survey.torn and not verdict.behind
-        self._ledger = verdict.ledger
+        whole = not (verdict.recovered or survey.torn or verdict.behind or verdict.ledger.unfinished)
+        self._ledger, self._settled = verdict.ledger, None
         self._ledger_stamp = survey.ledger_stamp if whole else None
         self._dir_stamp = survey.dir_stamp
         self._missing = verdict.missing

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from nsstore import layout
 from nsstore.errors import EscapeError, InvalidInput, NotVisible, Refused, StoreError, SystemFailure
 from nsstore.incident import IncidentKind
-from nsstore.ledger import Intent, Ledger, Void, make_line
+from nsstore.ledger import Intent, Ledger, Line, Void, line_under
 from nsstore.root import Dir, NewFile, flusher
 from nsstore.root.checks import failure
 from nsstore.store.entry import Entry, enter
-from nsstore.store.sealing import Draft, seal
+from nsstore.store.sealing import Draft, Sealed
 from nsstore.store.survey import read_ledger
 
 if TYPE_CHECKING:
@@ -34,78 +34,102 @@ def publish(leaf: Leaf, prepare: Prepare, meanwhile: Callable[[], None] = lambda
     ``prepare`` raises with nothing written, :class:`SystemFailure` when the disk refuses,
     :class:`IntegrityError` for a closed namespace.
     """
-    store = leaf.store
+    store, place = leaf.store, leaf.place
     if not leaf.entered:
-        layout.check_budget(store.root.path, leaf.place.ns)
-    flusher.require_healthy((store.root, leaf.place.ledger), (store.trust.home, leaf.place.anchors))
-    store.audit.require_ready(leaf.place.ns.tenant)
+        layout.check_budget(store.root.path, place.ns)
+    if flusher.any_failed:
+        flusher.require_healthy(*leaf.files)
+    store.audit.require_ready(place.chain.tenant)
     if not leaf.entered and (ledger := leaf.read()).seq < 0:
         prepare(ledger)  # what is refused in a namespace that does not exist leaves nothing behind
     try:
         with leaf.lock:
             return _publish(leaf, prepare, meanwhile)
     except EscapeError as err:
-        store.witness.tell(leaf.place, IncidentKind.LINKED, str(err))
+        store.witness.tell(place, IncidentKind.LINKED, str(err))
         raise
 
 
 def _publish(leaf: Leaf, prepare: Prepare, meanwhile: Callable[[], None]) -> Sequence[Draft]:
     """Decide, then write in a namespace that is held alone; whatever fails there is looked at again."""
     entry = enter(leaf)
+    decided = False
     try:
         drafts = prepare(entry.ledger)
         if len(drafts) > MAX_BATCH:
             raise InvalidInput(f"at most {MAX_BATCH} records are written together")
-    except (InvalidInput, NotVisible, Refused):
-        leaf.keep(entry)  # a refusal changed nothing
-        raise
-    except BaseException:
-        leaf.forget()
-        entry.close()
-        raise
-    try:
+        decided = True
         if drafts:
-            entry.begin()
-            _write(entry, drafts, meanwhile)
-    except BaseException:
-        leaf.forget()
-        entry.close()
+            if entry.cell is None:
+                entry.begin()
+            if len(drafts) == 1:
+                _write_one(entry, drafts[0], meanwhile)
+            else:
+                _write_many(entry, drafts, meanwhile)
+        leaf.keep(entry, drafts)
+        leaf.after_write()
+    except BaseException as err:
+        if isinstance(err, InvalidInput | NotVisible | Refused) and not decided:
+            leaf.keep(entry)  # a refusal changed nothing
+        else:
+            leaf.forget()
+            entry.close()
         raise
-    leaf.keep(entry)
-    leaf.remember(drafts)
     return drafts
 
 
-def _write(entry: Entry, drafts: Sequence[Draft], meanwhile: Callable[[], None]) -> None:
-    """Write what was decided. A single record is on its way to the disk while the rest is made ready."""
-    root, ledger, place = entry.leaf.store.root, entry.ledger, entry.leaf.place
-    keys, directory = entry.leaf.store.trust.keys, entry.directory()
-    sealed = [seal(keys, place.chain, drafts[0], ledger.seq + 1, ledger.head)]
-    early = directory.begin(sealed[0].raw, writeback=True) if len(drafts) == 1 else None
-    linked: list[str] = []
+def _write_one(entry: Entry, draft: Draft, meanwhile: Callable[[], None]) -> None:
+    """Write one record. Its bytes are on their way to the disk while the rest is made ready."""
+    directory, ledger, cell = entry.directory(), entry.ledger, entry.cell
+    assert cell is not None  # a namespace that was begun has one
+    seq, linked = ledger.seq + 1, list[str]()
+    sealed = entry.sealer.seal(draft, seq, ledger.head)
+    file = directory.begin(sealed.raw, writeback=True)
     try:
-        lines = [make_line(keys, place.chain, sealed[0].event, keys.active)]
-        for draft in drafts[1:]:
-            sealed.append(seal(keys, place.chain, draft, sealed[-1].event.seq + 1, lines[-1].mac))
-            lines.append(make_line(keys, place.chain, sealed[-1].event, keys.active))
+        line = line_under(entry.framer, sealed.event)
         meanwhile()
-        entry.prepare(lines[-1])
-        entry.intend(Intent(seq=ledger.seq + 1, first_id=drafts[0].record_id, count=len(drafts)))
-        if early is not None:
-            _link(directory, early, drafts[0], linked)
-            directory.flush_name(early)
-        else:
-            for one in sealed:
-                with directory.begin(one.raw, writeback=False) as file:
-                    _link(directory, file, one.draft, linked)
-            root.sync_all()
-        entry.append(*lines, flush=False)
+        cell.prepare(seq, line.mac)
+        entry.intend(Intent(seq=seq, first_id=draft.record_id, count=1))
+        entry.leaf.before_link(directory)
+        _link(directory, file, draft, linked)
+        entry.leaf.after_link(directory)
+        directory.flush_name(file)
+        (entry.file or entry.open_file()).append(line.raw)
+        ledger.apply(line)
     except BaseException as err:
         _undo(entry, directory, linked, err)
         raise
     finally:
-        if early is not None:
-            early.close()
+        file.close()
+    try:
+        cell.advance(seq, line.mac)
+    except StoreError as err:
+        raise _unknown(err) from err
+    finally:
+        flusher.note_all(entry.files)
+
+
+def _write_many(entry: Entry, drafts: Sequence[Draft], meanwhile: Callable[[], None]) -> None:
+    """Write a batch: each record is sealed behind the line of the one before, and one flush is for all."""
+    directory, sealer, framer = entry.directory(), entry.sealer, entry.framer
+    first, head, linked = entry.ledger.seq + 1, entry.ledger.head, list[str]()
+    try:
+        sealed: list[Sealed] = []
+        lines: list[Line] = []
+        for seq, draft in enumerate(drafts, first):
+            sealed.append(sealer.seal(draft, seq, lines[-1].mac if lines else head))
+            lines.append(line_under(framer, sealed[-1].event))
+        meanwhile()
+        entry.prepare(lines[-1])
+        entry.intend(Intent(seq=first, first_id=drafts[0].record_id, count=len(drafts)))
+        for one in sealed:
+            with directory.begin(one.raw, writeback=False) as file:
+                _link(directory, file, one.draft, linked)
+        entry.root.sync_all()
+        entry.append(*lines, flush=False)
+    except BaseException as err:
+        _undo(entry, directory, linked, err)
+        raise
     try:
         entry.advance(flush=False)
     except StoreError as err:

@@ -18,16 +18,17 @@ MAX_FILE: Final = record.MAX_HEADER + record.MAX_TEXT
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """What is remembered of a member: its class, what it supersedes, and its document key."""
+    """What is remembered of a member: its class, what it supersedes, its document key, and its end."""
 
     readable: ReadClass
     supersedes: tuple[str, ...]
     key: str | None
+    expires_at: str | None
 
 
 def tag_of(header: record.Header) -> Tag:
     """What is remembered of a valid header."""
-    return Tag(readability_class(header), header.supersedes or (), header.key)
+    return Tag(readability_class(header), header.supersedes or (), header.key, header.expires_at)
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,20 +65,33 @@ class Unproven(ValueError):
         self.kind = kind
 
 
-def seal(keys: Keys, chain: Chain, draft: Draft, seq: int, prev: bytes) -> Sealed:
-    """Place and seal a drafted record behind the event whose MAC is ``prev``."""
-    key_id, head = keys.active, prev.hex()
-    own = (draft.record_id, draft.created_at, seq, head, draft.salt)
-    before, after = draft.form.around_seal(own, key_id, draft.text)
-    digits = _mac(keys, chain, key_id, (chain.sealing, before, record.ZEROS, after)).hex()
-    event = Written(
-        seq=seq,
-        record=draft.record_id,
-        seal=f"1:{key_id}:{digits}",
-        idem=draft.form.header.idempotency,
-        prev=head,
-    )
-    return Sealed(draft, b"".join((before, digits.encode(), after)), event)
+class Sealer:
+    """Seals the records of one namespace under the active key; what every MAC begins with is hashed once."""
+
+    __slots__ = ("_begun", "_key_id")
+
+    def __init__(self, keys: Keys, chain: Chain) -> None:
+        key = keys.tenant(keys.active, chain.tenant)
+        assert key is not None
+        self._key_id = keys.active
+        self._begun = digests.begun(key, digests.RECORD, chain.sealing)
+
+    def seal(self, draft: Draft, seq: int, prev: bytes) -> Sealed:
+        """Place and seal a drafted record behind the event whose MAC is ``prev``."""
+        record_id, key_id, head, form = draft.record_id, self._key_id, prev.hex(), draft.form
+        own = (record_id, draft.created_at, seq, head, draft.salt)
+        before, after = form.around_seal(own, key_id, draft.text)
+        mac = self._begun.copy()
+        mac.update(b"".join((before, record.ZEROS, after)))
+        digits = mac.hexdigest()
+        event = Written(
+            seq=seq,
+            record=record_id,
+            seal=f"1:{key_id}:{digits}",
+            idem=form.header.idempotency,
+            prev=head,
+        )
+        return Sealed(draft, b"".join((before, digits.encode(), after)), event)
 
 
 def line_of(keys: Keys, chain: Chain, header: record.Header) -> Line:

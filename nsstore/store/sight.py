@@ -2,61 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Self
+from typing import Self, TypeVar
 
+from msgspec import structs
+
+from nsstore.clock import utc_now
 from nsstore.errors import EscapeError, IntegrityError
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger
-from nsstore.policy import Decision, ReadClass, Reason, decide, decide_class
+from nsstore.policy import Decision, ReadClass, Reason, Rights, decide_class, expiry_clock
 from nsstore.record import Record
-from nsstore.scope import ScopeEnvelope
+from nsstore.root import Dir
+from nsstore.scope import ScopeEnvelope, Sensitivity
 from nsstore.store.leaf import Leaf
-from nsstore.store.reading import read_member, tag
+from nsstore.store.proven import Proven
+from nsstore.store.reading import Vanished, read_proven, tag
 from nsstore.store.sealing import Tag
 
 CURRENT = Decision(allowed=True, reason=Reason.ALLOWED, stale=False)
 ABSENT = Decision(allowed=False, reason=Reason.UNPROVEN_OWNER, stale=False)
+Answer = TypeVar("Answer")
 
 
 class Sight:
     """The members of a namespace that a request may read, decided by class and again by bytes.
 
     Every member is classified before any is asked for, so that one that is denied and one that is not
-    there take the same time. A damaged one ends that: it is told, and what comes behind it is classified
-    when it is asked for.
+    there take the same time. A damaged one is told, and tried again by every request.
     """
 
-    def __init__(self, leaf: Leaf, envelope: ScopeEnvelope, ledger: Ledger) -> None:
+    def __init__(
+        self, leaf: Leaf, envelope: ScopeEnvelope, ledger: Ledger, rights: Rights | None = None
+    ) -> None:
         self.leaf = leaf
         self.envelope = envelope
         self.ledger = ledger
+        self.rights = rights or leaf.store.rights.current(leaf.place.ns.tenant, ledger.newest)
         self._decided: dict[ReadClass, Decision] = {}
+        self._owned: dict[ReadClass, bool] = {}
+        self._clock: str | None = None
+        self._directory: Dir | None = None
         with suppress(IntegrityError, EscapeError):
             self.classes()
 
     @classmethod
-    def of(cls, leaf: Leaf, envelope: ScopeEnvelope) -> Self:
-        """Look at the namespace now. Raises :class:`IntegrityError` if it is closed.
+    def of(cls, leaf: Leaf, envelope: ScopeEnvelope, rights: Rights | None = None) -> Self:
+        """Look at the namespace now, with the ``rights`` this request has already if it has.
+
+        Raises :class:`IntegrityError` if it is closed.
 
         A memory namespace that lost a record is closed; for a state namespace :meth:`versions` tells.
         """
         ledger = leaf.read()
         if leaf.place.ns.area == "memory":
             leaf.require_whole()
-        return cls(leaf, envelope, ledger)
+        return cls(leaf, envelope, ledger, rights)
 
     def decision(self, record_id: str) -> Decision:
-        """Whether the request may read a member; an id that is no member gets a denial like any other."""
+        """Whether the request may read a member; an id that is no member gets a denial like any other.
+
+        So does a record that has expired.
+        """
         if record_id not in self.ledger.members:
             return ABSENT
-        return self.decision_of(self.tag(record_id).readable)
+        tagged = self.tag(record_id)
+        if tagged.expires_at is not None and self.is_over(tagged.expires_at):
+            return ABSENT
+        return self.decision_of(tagged.readable)
+
+    def has_expired(self, record_id: str) -> bool:
+        """Whether the request could read a member if it had not expired."""
+        tagged = self.tag(record_id) if record_id in self.ledger.members else None
+        return (
+            tagged is not None
+            and tagged.expires_at is not None
+            and self.is_over(tagged.expires_at)
+            and self.decision_of(tagged.readable).allowed
+        )
+
+    def is_over(self, expires_at: str) -> bool:
+        """Whether a sealed end has come, on a clock that never runs behind the newest sealed time."""
+        if self._clock is None:
+            kept = self.leaf.store.kept(self.leaf.place.ns.tenant)
+            self._clock = expiry_clock(utc_now(), self.ledger.newest, kept)
+        return expires_at <= self._clock
 
     def decision_of(self, readable: ReadClass) -> Decision:
         known = self._decided.get(readable)
         if known is None:
-            known = self._decided[readable] = decide_class(self.envelope, readable)
+            known = self._decided[readable] = decide_class(self.envelope, readable, self.rights)
+        return known
+
+    def owns(self, readable: ReadClass) -> bool:
+        """Whether a state document of this class is the request's own: no grant makes another's so.
+
+        Another session's version is, under the policy that says so; that it is one's own tells the key.
+        """
+        known = self._owned.get(readable)
+        if known is None:
+            decision = decide_class(self.envelope, readable, self.rights.of_documents())
+            known = self._owned[readable] = decision == CURRENT
         return known
 
     def classes(self) -> frozenset[ReadClass]:
@@ -68,8 +115,18 @@ class Sight:
 
     def read(self, record_id: str) -> tuple[Record, Decision]:
         """A member's record as its file says now, and the decision taken again on what is sealed in it."""
-        found = read_member(self.leaf, self.ledger, record_id)
-        return found, decide(self.envelope, found.header)
+        proven, decision = self.prove(record_id)
+        return proven.record, decision
+
+    def prove(self, record_id: str) -> tuple[Proven, Decision]:
+        """As :meth:`read`, with what the decision looked at."""
+        if self._directory is None:
+            self._directory = self.leaf.directory()
+        proven = read_proven(self.leaf, self.ledger, record_id, self._directory)
+        tagged = proven.tag
+        if tagged.expires_at is not None and self.is_over(tagged.expires_at):
+            return proven, ABSENT
+        return proven, self.decision_of(tagged.readable)
 
     def newest_first(self) -> Iterator[str]:
         """Every member the request may read, newest first by the ledger."""
@@ -78,7 +135,10 @@ class Sight:
                 yield record_id
 
     def superseded(self) -> frozenset[str]:
-        """What current readable records supersede; a record this request may not read supersedes nothing."""
+        """What current readable records supersede; a record this request may not read supersedes nothing.
+
+        One that has expired still does: what it took the place of does not come back.
+        """
         gone: set[str] = set()
         for record_id in self.ledger.order:
             tagged = self.tag(record_id)
@@ -91,7 +151,8 @@ class Sight:
 
         A member that is gone closes the document only if it is one of its versions, or can be a newer
         one: each version names the one before it, and what this process saw to be another document's
-        is none. Raises :class:`IntegrityError`.
+        is none. An expired version ends the document: what it took the place of does not come back.
+        Raises :class:`IntegrityError`.
         """
         verified = False
         before: set[str] = set()
@@ -101,12 +162,39 @@ class Sight:
                     raise self._lost(record_id)
                 continue
             tagged = self.tag(record_id)
-            if tagged.key == key and self.decision_of(tagged.readable) == CURRENT:
+            if tagged.key == key and self.owns(tagged.readable):
+                if tagged.expires_at is not None and self.is_over(tagged.expires_at):
+                    return
                 if record_id in self.leaf.missing:
                     raise self._lost(record_id)
                 verified = True
                 before.update(tagged.supersedes)
                 yield record_id
 
+    def others(self) -> Iterator[str]:
+        """The newest readable version of each state document that is another's and open by a grant."""
+        if not self.rights.grants:
+            return
+        met: set[tuple[ReadClass, str | None]] = set()
+        for record_id in self.newest_first():
+            tagged = self.tag(record_id)
+            whose = structs.replace(tagged.readable, commit=None, sensitivity=Sensitivity.PUBLIC)
+            if (whose, tagged.key) in met or self.owns(tagged.readable):
+                continue
+            if self.decision_of(tagged.readable) == CURRENT:
+                met.add((whose, tagged.key))
+                yield record_id
+
     def _lost(self, record_id: str) -> IntegrityError:
         return self.leaf.store.witness.fail(self.leaf.place, IncidentKind.MISSING, record_id)
+
+
+def answered(leaf: Leaf, envelope: ScopeEnvelope, answer: Callable[[Sight], Answer]) -> Answer:
+    """What a request gets out of one look at a namespace.
+
+    A record that is forgotten between the look and the reading of its file is absent and not damaged:
+    then the answer is made anew from what there is by now. Raises as :meth:`Sight.of`.
+    """
+    while True:
+        with suppress(Vanished):
+            return answer(Sight.of(leaf, envelope))

@@ -63,7 +63,7 @@ class Stamp(msgspec.Struct, frozen=True):
     def of(cls, handle: Dir | File) -> Stamp:
         """The stamp of an open file or directory as it is now."""
         found = handle.stat()
-        settled = time.time_ns() - found.st_ctime_ns >= SETTLED_NS
+        settled = handle.root.exact_times or time.time_ns() - found.st_ctime_ns >= SETTLED_NS
         return cls(found.st_ino, found.st_size, found.st_ctime_ns, settled)
 
     def proves(self, later: Stamp) -> bool:

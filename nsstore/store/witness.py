@@ -22,6 +22,7 @@ WORDS: Final[dict[IncidentKind, str]] = {
     IncidentKind.MISPLACED: "a record of this namespace was replaced by another one's",
     IncidentKind.FORGED: "a record of this namespace was not sealed with this store's keys",
     IncidentKind.UNTAGGED: "a record of this namespace lost its header",
+    IncidentKind.LINKED: "a record of this namespace was made unreadable",
     IncidentKind.ROLLED_BACK: "this namespace is older on the disk than the trust home knows it",
     IncidentKind.CHAIN_BROKEN: "the ledger of this namespace is not the one that was written",
     IncidentKind.ANCHOR_BROKEN: "the trust home does not prove this namespace",
@@ -85,6 +86,27 @@ class Witness:
         while len(self._known) > _MAX_KNOWN:
             del self._known[next(iter(self._known))]
         return incident_id
+
+    def tell_rights(self, tenant: tuple[str, str], kind: IncidentKind) -> str:
+        """Audit durably, to a tenant whose request met it, that the owner's list opens nothing.
+
+        Returns the incident's id. Raises :class:`WitnessError` if it cannot be audited.
+        """
+        incident_id = new_incident_id()
+        event = AuditEvent(
+            event=EventKind.CONTAMINATION, verb="rights", reason=kind.value, incident=incident_id
+        )
+        self.audit.append(tenant, event)
+        return incident_id
+
+    def tell_statement(self, tenant: tuple[str, str], event: EventKind, number: int, raw: bytes) -> None:
+        """Audit durably that the owner made a statement: its number, and the keyed digest of its line."""
+        key = self.keys.tenant(self.keys.active, tenant)
+        assert key is not None
+        told = digests.mac(key, digests.DIGEST, raw).hex()
+        self.audit.append(
+            tenant, AuditEvent(event=event, verb="owner", reason=f"statement {number}", digest=told)
+        )
 
     def fail(self, place: Place, kind: IncidentKind, what: str) -> IntegrityError:
         """Audit that something genuine is damaged, and return the error to raise."""

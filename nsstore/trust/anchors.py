@@ -13,6 +13,7 @@ from nsstore.trust.cells import (
     SLOT,
     Anchor,
     Chain,
+    SlotWriter,
     decode_cell,
     encode_slot,
     name_in_slot,
@@ -20,6 +21,8 @@ from nsstore.trust.cells import (
 from nsstore.trust.keys import Keys
 
 _LIMIT: Final = 64 * 1024 * 1024
+Ready = tuple[Anchor, int, bytes, bytes]
+"""A newer anchor, where its slot goes, the slot, and what the whole cell is then."""
 
 
 class NoValidSlot(Exception):
@@ -40,29 +43,32 @@ class Cell:
         self._offset = offset
         self._raw: bytes | None = None
         self._alone: RangeLock | None = None
-        self._next: tuple[Anchor, bytes] | None = None
+        self.free: Callable[[], None] = _nothing_held
+        """Let the next one hold the cell."""
+        self._slots: SlotWriter | None = None
+        self._next: Ready | None = None
         self.file = file
         self.anchor = Anchor(generation=0, seq=-1, head=b"")
         self.look()
 
     def hold_again(self) -> bool:
         """Hold the cell alone as before; ``False`` if its file was closed, or replaced in the trust home."""
-        if self.file.fd < 0:
+        file, alone = self.file, self._alone
+        if file.fd < 0 or alone is None:
             return False
-        self.hold()
-        return self.file.has_name()
+        alone.take()
+        if file.root.still_reads(file, self._offset, CELL, self._raw):
+            return True
+        self.look()
+        return file.root.still_reads(file, self._offset, CELL, self._raw)
 
     def hold(self, *, shared: bool = False) -> None:
         """Hold the cell, alone or with other readers, and look at it. Raises :class:`Refused` after 10 s."""
         if self._alone is None:
             self._alone = RangeLock(self.file, self._offset, CELL, shared=shared)
+            self.free = self._alone.free
         self._alone.take()
         self.look()
-
-    def free(self) -> None:
-        """Let the next one hold the cell."""
-        if self._alone is not None:
-            self._alone.free()
 
     def look(self) -> None:
         """Read the cell again; bytes that were verified or written last need no second MAC."""
@@ -75,24 +81,29 @@ class Cell:
             raise NoValidSlot
         self._raw, self.anchor = raw, anchor
 
-    def prepare(self, seq: int, head: bytes) -> None:
+    def prepare(self, seq: int, head: bytes) -> Ready:
         """Make ready for a newer head what :meth:`advance` will write; nothing is written yet."""
-        anchor = Anchor(generation=self.anchor.generation + 1, seq=seq, head=head)
-        self._next = anchor, encode_slot(self._keys, self._chain, anchor)
+        if self._slots is None:
+            self._slots = SlotWriter(self._keys, self._chain)
+        generation, raw = self.anchor.generation + 1, self._raw
+        slot = self._slots.slot(generation, seq, head)
+        anchor = Anchor(generation=generation, seq=seq, head=head)
+        if raw is None or len(raw) < CELL:
+            raw = (raw or b"").ljust(CELL, b"\0")
+        at = SLOT * (generation % 2)
+        ready = self._next = anchor, self._offset + at, slot, raw[:at] + slot + raw[at + SLOT :]
+        return ready
 
     def advance(self, seq: int, head: bytes) -> None:
         """Move up to a newer head by one write; an anchor that is already as new stays as it is."""
-        if seq > self.anchor.seq:
-            generation, ready = self.anchor.generation + 1, self._next
-            if ready is None or (ready[0].generation, ready[0].head) != (generation, head):
-                self.prepare(seq, head)
-            assert self._next is not None
-            (anchor, slot), self._next = self._next, None
-            at = SLOT * (anchor.generation % 2)
-            self.file.write_at(self._offset + at, slot)
-            raw = (self._raw or b"").ljust(CELL, b"\0")
-            self._raw = raw[:at] + slot + raw[at + SLOT :]
-            self.anchor = anchor
+        last, ready = self.anchor, self._next
+        if seq > last.seq:
+            # Another thread may make something else ready at any moment: what is written is looked at here.
+            if ready is None or ready[0].head != head or ready[0].generation != last.generation + 1:
+                ready = self.prepare(seq, head)
+            anchor, at, slot, raw = ready
+            self.file.write_at(at, slot)
+            self._raw, self.anchor = raw, anchor
 
     def __enter__(self) -> Self:
         return self
@@ -174,11 +185,28 @@ class Anchors:
         if known is not None and _is_of(chain, file.read_at(known, CELL)):
             return known
         raw = file.read(_LIMIT)
-        for offset in range(0, len(raw) // CELL * CELL, CELL):
+        whole, at = len(raw) // CELL * CELL, -1
+        while 0 <= (at := raw.find(chain.name, at + 1)) < whole:
+            offset = at // CELL * CELL
             if _is_of(chain, raw[offset : offset + CELL]):
                 self._offsets[chain.name] = offset
                 return offset
         return None
+
+
+def cells_by_name(raw: bytes) -> dict[bytes, bytes]:
+    """The cells of an anchor file by the names of the chains that claim them."""
+    found: dict[bytes, bytes] = {}
+    for offset in range(0, len(raw) // CELL * CELL, CELL):
+        cell = raw[offset : offset + CELL]
+        name = max(name_in_slot(cell[:SLOT]), name_in_slot(cell[SLOT:]))
+        if any(name):
+            found.setdefault(name, cell)
+    return found
+
+
+def _nothing_held() -> None:
+    """Let go of a cell that was never held."""
 
 
 def _is_of(chain: Chain, cell: bytes) -> bool:

@@ -53,12 +53,23 @@ def backup(trust: Trust, passphrase: str) -> bytes:
 
     Writers may go on meanwhile. Raises :class:`InvalidInput` for a passphrase of less than 8 characters.
     """
+    require_long(passphrase)
+    return seal(trust.store_id, take_stock(trust.home), passphrase)
+
+
+def require_long(passphrase: str) -> None:
+    """Refuse a passphrase of less than 8 characters. Raises :class:`InvalidInput`."""
     if len(passphrase) < MIN_PASSPHRASE:
         raise InvalidInput(f"the passphrase must have at least {MIN_PASSPHRASE} characters")
+
+
+def seal(store_id: bytes, stock: Stock, passphrase: str) -> bytes:
+    """What a trust home holds, sealed under a passphrase. Raises as :func:`backup`."""
+    require_long(passphrase)
     kdf = Kdf(n=SCRYPT_N, r=8, p=1, salt=secrets.token_hex(16))
-    head = _Head(store_id=trust.store_id.hex(), kdf=kdf, nonce=secrets.token_hex(12))
-    sealed = _cipher(passphrase, kdf).encrypt(
-        bytes.fromhex(head.nonce), msgspec.json.encode(take_stock(trust.home)), msgspec.json.encode(head)
+    head = _Head(store_id=store_id.hex(), kdf=kdf, nonce=secrets.token_hex(12))
+    sealed = cipher(passphrase, kdf).encrypt(
+        bytes.fromhex(head.nonce), msgspec.json.encode(stock), msgspec.json.encode(head)
     )
     whole = _Backup(store_id=head.store_id, kdf=kdf, nonce=head.nonce, ciphertext=sealed)
     return msgspec.json.encode(whole) + b"\n"
@@ -78,7 +89,7 @@ def unseal(raw: bytes, passphrase: str, store_id: bytes) -> Stock:
         raise InvalidInput("that backup is of another store")
     head = _Head(store_id=found.store_id, kdf=found.kdf, nonce=found.nonce)
     try:
-        plain = _cipher(passphrase, found.kdf).decrypt(
+        plain = cipher(passphrase, found.kdf).decrypt(
             bytes.fromhex(head.nonce), found.ciphertext, msgspec.json.encode(head)
         )
     except InvalidTag:
@@ -91,6 +102,7 @@ def unseal(raw: bytes, passphrase: str, store_id: bytes) -> Stock:
         raise InvalidInput("that backup holds what this version does not know") from None
 
 
-def _cipher(passphrase: str, kdf: Kdf) -> ChaCha20Poly1305:
+def cipher(passphrase: str, kdf: Kdf) -> ChaCha20Poly1305:
+    """The cipher under the scrypt key of a passphrase."""
     scrypt = Scrypt(salt=bytes.fromhex(kdf.salt), length=32, n=kdf.n, r=kdf.r, p=kdf.p)
     return ChaCha20Poly1305(scrypt.derive(passphrase.encode()))

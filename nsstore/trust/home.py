@@ -10,11 +10,12 @@ from typing import Final, Literal
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused, StoreError
-from nsstore.root import Root, check_path, holds, in_repository, overlap
+from nsstore.root import Root, check_path, holds, in_repository, overlap, real_path
 from nsstore.root.places import folders_in
 from nsstore.trust.anchors import Anchors
 from nsstore.trust.keys import MISSING, Keys, load_keys, save_keys
 
+WHAT: Final = "the trust home"
 VARIABLE: Final = "NSSTORE_TRUST_HOME"
 BINDING: Final = "binding.json"
 LOST: Final = (
@@ -84,10 +85,8 @@ def create_trust(root: Root, given: str | os.PathLike[str] | None) -> Trust:
     refuse_overlap(where, root.path)
     store_id = secrets.token_bytes(16)
     try:
-        lost = _written_at(root.path, where)
-        if lost is not None:
-            raise Refused(LOST.format(lost), reason="binding")
-        home = Root.make(os.path.join(where, store_id.hex()))
+        require_not_lost(root.path, where)
+        home = Root.make(os.path.join(where, store_id.hex()), what=WHAT)
     except StoreError as err:
         if isinstance(err, Refused) or err.retryable:
             raise
@@ -101,19 +100,31 @@ def create_trust(root: Root, given: str | os.PathLike[str] | None) -> Trust:
         raise
 
 
-def _written_at(path: str, where: str) -> str | None:
+def require_not_lost(
+    path: str | os.PathLike[str], given: str | os.PathLike[str] | None, but: bytes = b""
+) -> None:
+    """Refuse a path without a store where one that was written to is bound, ``but`` one that comes back.
+
+    Raises :class:`Refused`.
+    """
+    lost = _written_at(real_path(path), base(given), but.hex())
+    if lost is not None:
+        raise Refused(LOST.format(lost), reason="binding")
+
+
+def _written_at(path: str, where: str, but: str = "") -> str | None:
     """The id of a store that is bound to a path and was written to, if there is one.
 
     The first write to a store makes its first anchor. A trust home without anchors is what is left
     of a store that was never made whole, or of the slower of two that were made at once: it stands
     for nothing that could be lost. Neither does one that is open to others or cannot be read.
     """
-    for name in folders_in(where):
+    for name in folders_in(where, "the trust homes"):
         try:
-            with Root.open(os.path.join(where, name)) as home:
+            with Root.open(os.path.join(where, name), what=WHAT) as home:
                 bound = read_binding(home)
                 of_here = bound is not None and (bound.store_id, bound.path) == (name, path)
-                if of_here and holds(home.path, "anchors"):
+                if of_here and name != but and holds(home.path, "anchors"):
                     return name
         except (FileNotFoundError, StoreError) as err:
             if isinstance(err, StoreError) and err.retryable:
@@ -141,7 +152,7 @@ def open_trust(root: Root, store_id: bytes, given: str | os.PathLike[str] | None
 def open_home(where: str, store_id: bytes) -> Root:
     """Open the trust home of a store id. Raises :class:`Refused` if it is not there."""
     try:
-        return Root.open(os.path.join(where, store_id.hex()))
+        return Root.open(os.path.join(where, store_id.hex()), what=WHAT)
     except FileNotFoundError:
         raise Refused(MISSING, reason="keys") from None
     except InvalidInput:

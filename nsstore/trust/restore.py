@@ -8,15 +8,31 @@ from secrets import token_hex
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused
-from nsstore.root import FileLock, Root
+from nsstore.root import FileLock, Root, holds
 from nsstore.trust.backup import unseal
 from nsstore.trust.cells import CELL
-from nsstore.trust.home import BINDING, Binding, base, refuse_overlap
+from nsstore.trust.home import (
+    BINDING,
+    WHAT,
+    Binding,
+    base,
+    bind_root,
+    is_at,
+    open_home,
+    read_binding,
+    refuse_overlap,
+)
 from nsstore.trust.keyring import add_missing
 from nsstore.trust.keys import Keys, load_keys
-from nsstore.trust.stock import ANCHORS_LIMIT, AnchorFile
+from nsstore.trust.owner import KEY_FILE as OWNER_KEY
+from nsstore.trust.owner import OWNER_FILE, OWNER_LIMIT
+from nsstore.trust.stock import ANCHORS_LIMIT, AnchorFile, Stock
 
 ELSEWHERE = "is bound to another directory: put the store back where it was, on its own file system"
+STANDS = (
+    "the store still stands where it is bound, and a restored one does not take its place: move or remove"
+    " what is left of it first"
+)
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,23 +64,62 @@ def restore(
     store's backup, :class:`Refused` for a wrong passphrase or a root that the backup is not bound to.
     """
     stock = unseal(raw, passphrase, store_id)
-    keys = Keys.from_bytes(stock.keys)
+    Keys.from_bytes(stock.keys)  # checked, like all of it, before anything is written
     _require_bound(stock.binding, store_id, root, "that backup")
     where = base(trust_home)
     refuse_overlap(where, root.path)
-    with Root.make(os.path.join(where, store_id.hex())) as home:
+    with Root.make(os.path.join(where, store_id.hex()), what=WHAT) as home:
         bound = home.read(BINDING, ANCHORS_LIMIT)
         if bound is not None and _is_binding(bound):
             _require_bound(bound, store_id, root, "the trust home")
         elif bound is not None:
             home.replace(f"{BINDING}.damaged-{token_hex(4)}", bound)
             bound = None
-        added = add_missing(home, keys)
-        cells = sum(_add_cells(home, one) for one in stock.anchors)
+        done = _add(home, stock)
         if bound is None:
             home.replace(BINDING, stock.binding)
-        held = tuple(sorted(load_keys(home).masters))
-        return Restored(keys=added, anchors=cells, binding=bound is None, held=held)
+        return msgspec.structs.replace(done, binding=bound is None)
+
+
+def require_free(store_id: bytes, trust_home: str | os.PathLike[str] | None, claim: str) -> str | None:
+    """Require that no store stands where this machine has the store id bound; the place, if it has one.
+
+    A directory without a ``claim`` is no store. Raises :class:`Refused`.
+    """
+    try:
+        with open_home(base(trust_home), store_id) as home:
+            bound = read_binding(home)
+    except Refused:
+        return None
+    if bound is not None and is_at(bound) and holds(bound.path, claim):
+        raise Refused(STANDS, reason="binding")
+    return None if bound is None else bound.path
+
+
+def restore_elsewhere(
+    stock: Stock, *, root: Root, store_id: bytes, trust_home: str | os.PathLike[str] | None = None
+) -> Restored:
+    """Add to a store's trust home what it lacks, and bind the store to a new place, which comes last.
+
+    For a root whose files are all there; whoever calls it has asked :func:`require_free` before.
+    """
+    where = base(trust_home)
+    refuse_overlap(where, root.path)
+    with Root.make(os.path.join(where, store_id.hex()), what=WHAT) as home:
+        done = _add(home, stock)
+        bind_root(home, store_id, root)
+        return done
+
+
+def _add(home: Root, stock: Stock) -> Restored:
+    """Add keys, the owner's files and anchor cells that are not there."""
+    added = add_missing(home, Keys.from_bytes(stock.keys))
+    for name, owners in ((OWNER_FILE, stock.owner), (OWNER_KEY, stock.owner_key)):
+        if owners and home.read(name, OWNER_LIMIT) is None:
+            home.replace(name, owners)
+    cells = sum(_add_cells(home, one) for one in stock.anchors)
+    held = tuple(sorted(load_keys(home).masters))
+    return Restored(keys=added, anchors=cells, binding=True, held=held)
 
 
 def _require_bound(raw: bytes, store_id: bytes, root: Root, what: str) -> None:

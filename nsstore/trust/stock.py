@@ -13,6 +13,8 @@ from nsstore.root import Dir, Root
 from nsstore.trust.cells import CELL, SLOT, name_in_slot
 from nsstore.trust.home import BINDING
 from nsstore.trust.keys import KEYS_FILE, load_keys
+from nsstore.trust.owner import KEY_FILE as OWNER_KEY
+from nsstore.trust.owner import OWNER_FILE, OWNER_LIMIT
 
 SUFFIX: Final = ".anchors"
 ANCHORS_LIMIT: Final = 64 * 1024 * 1024
@@ -20,8 +22,12 @@ LEVELS: Final = {
     "memory": ("tenant", "user", "project"),
     "state": ("tenant", "project"),
     "audit": ("tenant",),
+    "rights": ("tenant",),
 }
-"""The dimensions of an anchor file's path, by its area; the last one names the file."""
+"""The dimensions of an anchor file's path, by its area; the last one names the file.
+
+The rights of a store are no tenant's: their file is named ``statements``.
+"""
 
 
 class AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,11 +55,17 @@ class AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Stock(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The key file and the binding byte for byte, and every anchor file."""
+    """The key file, the binding and the owner's files byte for byte, and every anchor file.
+
+    ``owner_key`` is sealed under the owner's own passphrase; both are empty where there is no owner, or
+    the key is elsewhere.
+    """
 
     keys: bytes
     binding: bytes
     anchors: tuple[AnchorFile, ...]
+    owner: bytes = b""
+    owner_key: bytes = b""
 
 
 def _is_anchor_path(path: str) -> bool:
@@ -79,7 +91,13 @@ def take_stock(home: Root) -> Stock:
     """Read a trust home whole. Raises :class:`Refused` if its keys are not there or damaged."""
     load_keys(home)
     keys, binding = home.read(KEYS_FILE, ANCHORS_LIMIT), home.read(BINDING, ANCHORS_LIMIT)
-    return Stock(keys=keys or b"", binding=binding or b"", anchors=tuple(anchor_files(home)))
+    return Stock(
+        keys=keys or b"",
+        binding=binding or b"",
+        anchors=tuple(anchor_files(home)),
+        owner=home.read(OWNER_FILE, OWNER_LIMIT) or b"",
+        owner_key=home.read(OWNER_KEY, OWNER_LIMIT) or b"",
+    )
 
 
 def anchor_files(home: Root) -> Iterator[AnchorFile]:

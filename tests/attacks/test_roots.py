@@ -10,7 +10,7 @@ import nsstore
 from bench.attacks import AREAS, Harm, copied, elsewhere, moved_out, remove, require_refused, require_unharmed
 from bench.house import KEY, House, answers, warm
 from bench.world import World
-from nsstore import EscapeError, InvalidInput, OpenStore, Refused
+from nsstore import EscapeError, OpenStore, Refused
 from nsstore.audit import EventKind, read_events, verify
 from nsstore.incident import IncidentKind as Kind
 
@@ -130,7 +130,7 @@ def as_link(path: Path) -> None:
 
 
 CLAIMS: dict[str, tuple[Callable[[Path], object], type[nsstore.StoreError]]] = {
-    "removed": (Path.unlink, InvalidInput),
+    "removed": (Path.unlink, Refused),
     "empty": (lambda path: path.write_bytes(b""), Refused),
     "garbage": (lambda path: path.write_bytes(b"\xff{"), Refused),
     "deep": (lambda path: path.write_bytes(b"[" * 4000), Refused),

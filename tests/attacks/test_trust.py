@@ -23,7 +23,7 @@ from nsstore import IntegrityError, Note, NotVisible, OpenStore, Refused, Witnes
 from nsstore.incident import IncidentKind as Kind
 from nsstore.ledger import Line, make_line
 from nsstore.scope import Area
-from nsstore.store.sealing import Sealed, seal
+from nsstore.store.sealing import Sealed, Sealer
 from nsstore.writers.note import draft
 
 UNPROVEN = Harm.of(Kind.ANCHOR_BROKEN)
@@ -170,7 +170,7 @@ def sealed_for_another(house: House, store: OpenStore) -> tuple[Sealed, Line]:
     evil = keys.tenant(keys.active, ("tenant", "evil"))
     assert evil is not None
     thief._tenants[keys.active, chain.tenant] = evil  # pyright: ignore[reportPrivateUsage]  # the theft under test
-    made = seal(thief, chain, note, ledger.seq + 1, ledger.head)
+    made = Sealer(thief, chain).seal(note, ledger.seq + 1, ledger.head)
     return made, make_line(thief, chain, made.event, keys.active)
 
 

@@ -9,12 +9,12 @@ import tracemalloc
 import pytest
 
 from nsstore import layout
-from nsstore.audit import AuditEvent, AuditLog, EventKind, read_events, read_lines, verify
+from nsstore.audit import AuditEvent, AuditLine, AuditLog, EventKind, ending, read_events, read_lines, verify
 from nsstore.audit.ending import End, find_end
-from nsstore.audit.events import LONGEST, spelled, write_line
+from nsstore.audit.events import LONGEST, framer_of, read_line, spelled, write_line
 from nsstore.errors import EscapeError, SystemFailure, WitnessError
 from nsstore.root import Dir, File
-from nsstore.trust import BadLine
+from nsstore.trust import BadLine, Chain, Keys
 from tests.audit.conftest import ACME, DENIED, READ, Office
 
 NOVEMBER, DECEMBER, LATER = "2026-11", "2026-12", "9999-12"
@@ -80,7 +80,7 @@ def test_the_longest_line(office: Office) -> None:
 
     def line(verb: str) -> bytes:
         said = spelled(AuditEvent(event=EventKind.READ, verb=verb))
-        return write_line(keys, chain, said, seq=1, at=at, prev=before.head.hex())[0]
+        return write_line(framer_of(keys, chain), said, seq=1, at=at, prev=before.head.hex())[0]
 
     verb = "v" * (LONGEST - len(line("")))
     with pytest.raises(BadLine):
@@ -178,14 +178,21 @@ def test_a_stray_is_told_once_for_each_end(office: Office) -> None:
     assert len(found(log).repairs) == 2
 
 
-def test_a_repair_is_not_forgotten_by_an_end_that_is_found_again(office: Office) -> None:
-    """A line that was closed for an end which told nothing is told by the end that is found after it."""
+def test_a_repair_is_told_with_what_it_repairs(office: Office) -> None:
+    """Looking for the end writes nothing: a line that was not ended is told until an event is behind it."""
     log = fill(office)
     with office.month().open("ab") as file:
         file.write(b"torn")
-    again = found(log, found(log))
-    assert [(one.event, one.bytes) for one in again.repairs] == [(EventKind.REPAIRED, 4)]
+    before = office.month().read_bytes()
+    for end in (found(log), found(log, found(log))):
+        assert [(one.event, one.bytes) for one in end.repairs] == [(EventKind.REPAIRED, 4)]
+    assert office.month().read_bytes() == before
+    log.require_ready(ACME)
+    log.close()  # as if its process had been killed
+    office.log().append(ACME, READ)
+    assert kinds(office)[-2:] == ["repaired", "read"]
     assert found(log).repairs == ()
+    assert verify(office.log(), ACME).whole
 
 
 @pytest.mark.parametrize(("errno", "skipped"), [(13, True), (1, True), (11, True), (5, False), (24, False)])
@@ -257,3 +264,31 @@ def test_asking_whether_it_is_ready_forgets_no_repair(office: Office) -> None:
     assert kinds(office) == ["denied"] * 3 + ["repaired", "contamination", "read"]
     office.month(LATER).rmdir()
     assert verify(office.log(), ACME).whole
+
+
+def test_a_month_of_junk_is_read_once(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight megabytes of what ends as an event does cost one reading and no MAC, and then nothing."""
+    log = fill(office)
+    office.month(LATER).touch(mode=0o600)
+    office.month(LATER).write_bytes(b'"}\n' * (8 * MIB // 3))
+    macs, read = 0, 0
+    real_line, real_read = read_line, File.read_at
+
+    def line(keys: Keys, chain: Chain, raw: bytes) -> tuple[AuditLine, bytes]:
+        nonlocal macs
+        macs += 1
+        return real_line(keys, chain, raw)
+
+    def counted(self: File, offset: int, size: int) -> bytes:
+        nonlocal read
+        raw = real_read(self, offset, size)
+        read += len(raw)
+        return raw
+
+    monkeypatch.setattr(ending, "read_line", line)
+    monkeypatch.setattr(File, "read_at", counted)
+    first = found(log)
+    assert macs < 10
+    read = 0
+    assert found(log, first).seq == first.seq
+    assert read < MIB

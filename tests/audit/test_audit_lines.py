@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from nsstore.audit import AuditEvent, AuditLine, EventKind
-from nsstore.audit.events import read_line, spelled, write_line
+from nsstore.audit.events import framer_of, read_line, spelled, write_line
 from nsstore.trust import BadLine, Chain, Keys
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "audit_lines.jsonl"
@@ -67,7 +67,7 @@ def write(line: AuditLine) -> tuple[bytes, bytes]:
     """The bytes and the MAC of an event written where the line says."""
     fields = msgspec.structs.asdict(line)
     seq, at, prev = fields.pop("seq"), fields.pop("at"), fields.pop("prev")
-    return write_line(KEYS, CHAIN, spelled(AuditEvent(**fields)), seq=seq, at=at, prev=prev)
+    return write_line(framer_of(KEYS, CHAIN), spelled(AuditEvent(**fields)), seq=seq, at=at, prev=prev)
 
 
 def test_the_golden_chain() -> None:

@@ -44,8 +44,9 @@ def test_a_torn_tail_is_closed_and_told(
     after = office.month().read_bytes()
     assert after.startswith(before + b"\n")
     (both,) = [raw for name, raw in writes if name.endswith(".jsonl") and raw != b"\n"]
-    assert both.count(b"\n") == 2
-    assert json.loads(both.splitlines()[0])["bytes"] == size
+    assert both.startswith(b"\n")
+    assert both.count(b"\n") == 3
+    assert json.loads(both.splitlines()[1])["bytes"] == size
     assert kinds(office) == ["denied"] * 3 + ["repaired", "read"]
     verdict = verify(office.log(), ACME)
     assert verdict.whole, verdict.faults
@@ -77,13 +78,13 @@ def test_every_way_a_line_can_be_torn(office: Office) -> None:
 
 
 def test_a_torn_tail_at_the_end_of_a_month(office: Office) -> None:
-    """A tail torn in one month is closed there, and told by the first event of the next."""
+    """A tail torn in one month stays as it is, and is told by the first event of the next."""
     fill(office)
     with office.month().open("ab") as file:
         file.write(b"torn")
     office.clock.day = "2026-12-01T00:00:"
     office.log().append(ACME, READ)
-    assert office.month().read_bytes().endswith(b"torn\n")
+    assert office.month().read_bytes().endswith(b"torn")
     assert len(office.lines("2026-12")) == 2
     assert kinds(office)[-2:] == ["repaired", "read"]
     assert verify(office.log(), ACME).whole

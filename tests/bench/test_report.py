@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from bench.budgets import BUDGETS, Summary, Verdict, judge
+from bench.budgets import WRITES as BUDGETS
+from bench.budgets import Summary, Verdict, judge
 from bench.report import BenchReport, render, report
 
 

@@ -17,12 +17,12 @@ def test_it_shows_what_happened(person: Person) -> None:
     """Writes, reads and denials stand in it with the asker, in order, one a row."""
     record_id = person.remember("secret words")
     person("get", record_id, "--project", "other")
-    header, *rows = [line.split("\t") for line in person.ok("audit").splitlines()]
-    assert header[:4] == ["at", "event", "verb", "by"]
+    rows = [line.split("\t") for line in person.ok("audit").splitlines()]
     assert [(row[1], row[2], row[3]) for row in rows] == [
         ("written", "remember", "ada atlas monday human"),
         ("denied", "get", "ada other monday human"),
     ]
+    assert [row[7] for row in rows] == [record_id, record_id]
     assert "secret" not in person.ok("audit")
 
 
@@ -44,8 +44,8 @@ def test_each_tenant_has_its_own(person: Person) -> None:
     person.remember("globex's", NSSTORE_TENANT="globex")
     only = dict.fromkeys(person.env, None) | {"NSSTORE_STORE": str(person.store)}
     only["NSSTORE_TRUST_HOME"] = str(person.trust)
-    assert len(person.ok("audit", "--tenant", "globex", **only).splitlines()) == 2
-    assert len(person.ok("audit", "--group", "globex", **only).splitlines()) == 1
+    assert len(person.ok("audit", "--tenant", "globex", **only).splitlines()) == 1
+    assert person.ok("audit", "--group", "globex", **only) == ""
     assert person("audit", **only).exit_code == 3
     assert person("audit", "--tenant", "*", **only).exit_code == 3
 
@@ -83,7 +83,7 @@ def test_lines_left_out_are_told(person: Person) -> None:
     file = month(person)
     file.write_bytes(file.read_bytes().replace(b'"count":1', b'"count":2', 1))
     done = person("audit")
-    assert len(done.stdout.splitlines()) == 2
+    assert len(done.stdout.splitlines()) == 1
     assert "1 line left out" in done.stderr
     assert "audit verify" in done.stderr
 
@@ -107,7 +107,7 @@ def test_a_lock_file_that_is_gone_hides_nothing(person: Person) -> None:
     """Without its lock file a chain is still shown and still verified."""
     person.remember("one")
     (month(person).parent / "audit.lock").unlink()
-    assert len(person.ok("audit").splitlines()) == 2
+    assert len(person.ok("audit").splitlines()) == 1
     assert person.ok("audit", "verify").startswith("whole")
 
 

@@ -147,18 +147,19 @@ def forge_ledger_line(person: Person) -> None:
     file.write_bytes(file.read_bytes() + file.read_bytes().splitlines(keepends=True)[-1])
 
 
+LEDGER = "ledger/memory/acme/ada/atlas/monday.log"
 WRONG: list[tuple[Callable[[Person], None], str, str]] = [
     (flip, "altered", "memory/acme/ada/atlas/monday/"),
     (delete_record, "missing", "memory/acme/ada/atlas/monday/"),
     (open_mode, "escape", "memory/acme/ada/atlas/monday/"),
     (link_record, "escape", "memory/acme/ada/atlas/monday/"),
-    (delete_ledger, "rolled_back", "memory/acme/ada/atlas/monday"),
-    (delete_namespace, "rolled_back", "memory/acme/ada/atlas"),
+    (delete_ledger, "rolled_back", LEDGER),
+    (delete_namespace, "rolled_back", "ledger/memory/acme/ada/atlas"),
     (delete_long_ledger, "stray", "ledger/memory/"),
     (empty_anchors, "anchor_broken", "memory/acme/ada/atlas/monday"),
     (edit_audit, "audit", "audit/tenants/globex"),
     (delete_audit, "audit", "audit/tenants/globex"),
-    (forge_ledger_line, "chain_broken", "memory/acme/ada/atlas/monday"),
+    (forge_ledger_line, "chain_broken", LEDGER),
 ]
 
 

@@ -78,12 +78,13 @@ def test_an_error_is_one_line_or_one_value(
     monkeypatch.setattr("nsstore.session.session.Session.get", fail)
     done = person("get", "any")
     assert done.exit_code == exits.EXITS[error.kind]
-    assert (done.stdout, done.stderr) == ("", f"nsstore: {error.kind}: {error}\n")
+    assert (done.stdout, done.stderr) == ("", f"nsstore: {error.kind}: {printing.words_of(error)}\n")
+    assert printing.words_of(error).startswith(str(error))
     told = person("get", "any", "--json")
     assert told.exit_code == exits.EXITS[error.kind]
     assert told.stderr == ""
     assert json.loads(told.stdout) == {
-        "error": {"kind": error.kind, "message": str(error), "retryable": error.retryable}
+        "error": {"kind": error.kind, "message": printing.words_of(error), "retryable": error.retryable}
     }
 
 
@@ -183,12 +184,18 @@ def test_an_interrupt_ends_with_130(person: Person) -> None:
         stderr=subprocess.PIPE,
         env=shell_env(person),
         cwd=HOUSE,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it only sets a signal, and the child execs next
     )
     _wait_for_open(running.pid, str(person.store))
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=30)
     assert (running.returncode, out) == (exits.INTERRUPTED, b"")
     assert b"Traceback" not in err
+
+
+def _heed_interrupts() -> None:
+    """As in a shell's foreground, whoever runs the tests."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _leads_to(link: Path, path: str) -> bool:

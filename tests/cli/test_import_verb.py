@@ -33,7 +33,7 @@ def report(person: Person, *args: str, **env: str | None) -> dict[str, Any]:
 def test_lines_become_records_of_this_scope(person: Person) -> None:
     """Each line is a record of the caller's own scope, found by search, its origin kept as a claim."""
     file = write(
-        person, {"text": "Trains leave on Thursdays.", "title": "T", "source": {"created_at": "2025"}}
+        person, {"text": "Trains leave on Thursdays.", "title": "T", "source": {"created_at": "2025-03-01"}}
     )
     assert person.ok("import", file) == "1 read: 1 imported, 0 there already, 0 refused\n"
     (hit,) = person.json("search", "trains")["hits"]
@@ -41,7 +41,7 @@ def test_lines_become_records_of_this_scope(person: Person) -> None:
     assert hit["provenance"]["scope"]["session_id"] == "monday"
     raw = person.file_of(hit["record_id"]).read_text()
     assert '"format":"jsonl","item":"notes.jsonl"' in raw
-    assert '"created_at":"2025"' in raw
+    assert '"created_at":"2025-03-01"' in raw
 
 
 def test_a_claimed_scope_is_never_obeyed(person: Person) -> None:
@@ -140,6 +140,36 @@ def test_a_dry_run_writes_nothing(person: Person) -> None:
     assert "would be imported" in person.ok("import", write(person, {"text": "x"}), "--dry-run")
 
 
+def test_a_dry_run_audits_refusals_alone(person: Person) -> None:
+    """What the scope may not write is audited in a rehearsal too; a line that is no note is only reported."""
+    lines: list[object] = [{"text": ""}, {"text": "x", "kind": "Not A Word"}, {"nothing": 1}]
+    assert len(report(person, write(person, *lines), "--dry-run")["refused"]) == 3
+    assert person.ok("audit", "--json") == ""
+    report(person, write(person, {"text": "x", "privacy": "team"}), "--dry-run")
+    events = [json.loads(line)["event"] for line in person.ok("audit", "--json").splitlines()]
+    assert set(events) == {"denied"}
+
+
+def test_a_byte_order_mark_is_no_part_of_a_line(person: Person) -> None:
+    """A mark in front of the file is passed over, so that the same lines without it are there already."""
+    file = person.place / "notes.jsonl"
+    line = json.dumps({"text": "a"}).encode() + b"\n"
+    file.write_bytes(b"\xef\xbb\xbf" + line)
+    assert report(person, str(file))["written"] == 1
+    file.write_bytes(line)
+    assert report(person, str(file))["repeated"] == 1
+    file.write_bytes(line + b"\xef\xbb\xbf" + line)
+    assert list(report(person, str(file))["refused"]) == [2]
+
+
+def test_what_cannot_be_opened_is_named(person: Person) -> None:
+    """The error says which file it was, as it was given, without the way there."""
+    for args in (("import", "nofile.jsonl"), ("keys", "restore", "nofile.jsonl")):
+        done = person(*args)
+        assert done.exit_code == 9
+        assert "opening nofile.jsonl (the " in done.stderr
+
+
 def test_standard_input_needs_a_name(person: Person) -> None:
     """`-` reads standard input, and only under a name, or a repeat would add everything again."""
     assert person("import", "-", given='{"text": "a"}').exit_code == 3
@@ -204,6 +234,6 @@ def test_many_refusals_are_cut_but_counted(person: Person) -> None:
     """A person sees the first fifty refusals and how many more there are; JSON has all."""
     file = write(person, *({"text": "x", "tenant_id": str(number)} for number in range(60)))
     done = person("import", file)
-    assert len(done.stdout.splitlines()) == 52
+    assert len(done.stdout.splitlines()) == 51
     assert "10 more refusals" in done.stderr
     assert len(report(person, file)["refused"]) == 60

@@ -71,10 +71,9 @@ def test_a_record_cannot_move_the_cursor(person: Person) -> None:
 
 
 def test_rows_are_whole_in_a_pipe(person: Person) -> None:
-    """Piped rows are apart by tabs, one record a line, nothing cut and no colour."""
+    """Piped rows are apart by tabs, one record a line, without headings, nothing cut and no colour."""
     person.remember("first line\nsecond\tline " + "long " * 100)
-    header, row = person.ok("list").splitlines()
-    assert header.split("\t") == ["record", "created", "title or text"]
+    (row,) = person.ok("list").splitlines()
     assert row.split("\t")[2] == "first line\\nsecond\\tline " + "long " * 100
     assert "\x1b" not in row
 
@@ -97,12 +96,58 @@ def test_history_follows_what_supersedes(person: Person) -> None:
 
 
 def test_a_cut_list_says_so(person: Person) -> None:
-    """A list that is cut says how many there are."""
-    for number in range(3):
-        person.remember(f"number {number}")
+    """A list that is cut says how many there are, and how it goes on to the last one."""
+    ids = [person.remember(f"number {number}") for number in range(3)]
     done = person("list", "--limit", "2")
-    assert len(done.stdout.splitlines()) == 3
-    assert "2 of 3" in done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    assert "1 of 3" in done.stderr
+    assert f"--before {ids[1]}" in done.stderr
+    rest = person("list", "--limit", "2", "--before", ids[1])
+    assert ([row.split("\t")[0] for row in rest.stdout.splitlines()], rest.stderr) == ([ids[0]], "")
+    other = person.remember("other's", NSSTORE_SESSION="tuesday")
+    assert person("list", "--before", other).exit_code == 4
+    assert person("list", "--before", "x").exit_code == 3
+    assert "from 1 to 1000" in person.ok("list", "--help")
+    assert "from 1 to 1000" in person.ok("search", "--help")
+
+
+def test_nothing_is_nothing_in_a_pipe(person: Person) -> None:
+    """An empty list prints not one byte where a program reads it."""
+    for args in (("list",), ("state", "list")):
+        done = person(*args)
+        assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_what_a_record_was_given_is_shown(person: Person) -> None:
+    """Retention class, commit, ext and what an import claimed stand in `get`, as far as they were given."""
+    plain = person.ok("get", person.remember("plain"))
+    assert not any(name in plain for name in ("retention class:", "privacy:", "commit:", "ext:", "imported"))
+    commit = "a" * 40
+    given = person.remember("x", "--retention-class", "evidence", "--ext", '{"n": 1}', "--commit", commit)
+    shown = person.ok("get", given)
+    assert "retention class: evidence" in shown
+    assert f"commit: {commit}" in shown
+    assert 'ext: {"n":1}' in shown
+    file = person.place / "notes.jsonl"
+    source = {"created_at": "2025-03-01", "record_id": "old-17", "scope": {"user_id": "bob"}}
+    file.write_text(json.dumps({"text": "imported", "source": source}))
+    person.ok("import", str(file))
+    (found,) = person.json("search", "imported")["hits"]
+    for one in (found, person.json("get", found["record_id"]), person.json("list")["items"][0]):
+        claimed = one["provenance"]["imported_from"]
+        assert {name: claimed[name] for name in source} == source
+    assert "imported from: item=notes.jsonl  record=old-17  created=2025-03-01  user_id=bob" in person.ok(
+        "get", found["record_id"]
+    )
+
+
+def test_above_the_own_clearance(person: Person) -> None:
+    """The refusal names the flags that help, since there is no binding at a terminal."""
+    done = person("remember", "x", "--sensitivity", "restricted")
+    assert done.exit_code == 5
+    assert "--clearance" in done.stderr
+    assert "--sensitivity" in done.stderr
+    assert "bind" not in done.stderr
 
 
 def test_metadata_cannot_name_a_scope(person: Person) -> None:
@@ -161,11 +206,8 @@ def test_stale_hits_stand_apart(person: Person) -> None:
     """What is of an allowed other branch is a list of its own, with its place in each row."""
     ids = on_branches(person)
     allowed = ("--branch", "main", "--allowed-branch", "-", "--allowed-branch", "feature/a, b")
-    current, stale = person.ok("search", "release", *allowed).split("\n\n")
-    assert [row.split("\t")[1] for row in current.splitlines()] == ["record", ids["main"]]
-    heading, names, *rows = stale.splitlines()
-    assert heading.startswith("Stale, ")
-    assert names.split("\t") == ["score", "record", "created", "stale", "title", "text"]
+    current, *rows = person.ok("search", "release", *allowed).splitlines()
+    assert current.split("\t")[1:4:2] == [ids["main"], ""]
     assert {tuple(row.split("\t")[1:4:2]) for row in rows} == {
         (ids["-"], "branch=-  baseline=-"),
         (ids["feature/a, b"], "branch=feature/a, b  baseline=-"),
@@ -182,7 +224,7 @@ def test_stale_alone_is_not_nothing(person: Person) -> None:
     done = person("search", "release", *allowed)
     assert "nothing current found" in done.stderr
     assert "advisory" in done.stderr
-    assert "Stale, " in done.stdout
+    assert "\tbranch=main  baseline=-\t" in done.stdout
     assert "\t(stale) the release of main" in person.ok("list", *allowed)
     assert "Stale, " not in person.ok("search", "release")
 

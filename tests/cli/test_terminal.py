@@ -20,10 +20,10 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 COLUMNS = 80
 
 
-def at_terminal(person: Person, *args: str, err: bool = False, **env: str) -> str:
-    """Run the program with standard output, or error alone, on a terminal of 80 columns."""
+def at_terminal(person: Person, *args: str, err: bool = False, columns: int = COLUMNS, **env: str) -> str:
+    """Run the program with standard output, or error alone, on a terminal of so many columns."""
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     own = {name: value for name, value in person.env.items() if value is not None}
     running = subprocess.Popen(
         [sys.executable, "-c", "from nsstore.cli.main import main; main()", *args],
@@ -87,14 +87,14 @@ def test_notes_fit_the_terminal(full: Person) -> None:
     assert len(shown.splitlines()) > 1
     assert all(len(line) <= COLUMNS for line in shown.splitlines())
     for args in (("list",), ("state", "list")):
-        assert "nothing here" in full(*args, NSSTORE_PROJECT="other").stderr
+        assert at_terminal(full, *args, NSSTORE_PROJECT="other") == "nothing here in this scope\n"
 
 
 def test_hits_are_laid_out(full: Person) -> None:
     """A search shows title, text, id, time, score and matched words of each hit."""
     shown = ESCAPE.sub("", at_terminal(full, "search", "release", "train"))
     assert "1. Trains, and their times." in shown
-    assert "matched releas, train" in shown
+    assert "matched release, train\n" in shown
     assert re.search(r"score \d\.\d\d", shown)
     assert "\\x1b[31mred" in shown
 
@@ -110,10 +110,33 @@ def test_stale_hits_are_laid_out_apart(full: Person) -> None:
 
 
 def test_colours_are_for_terminals(full: Person) -> None:
-    """Colours come on a terminal, not with NO_COLOR, and never in a pipe."""
-    assert "\x1b[" in at_terminal(full, "demo")
-    assert "\x1b[" not in at_terminal(full, "demo", NO_COLOR="1")
-    assert "\x1b[" not in full.ok("demo")
+    """Colours and bold come on a terminal, not with NO_COLOR or on a dumb one, and never in a pipe."""
+    for args in (("demo",), ("list",), ("check", "-v")):
+        assert "\x1b[" in at_terminal(full, *args, NO_COLOR="")
+        assert "\x1b[" not in at_terminal(full, *args, NO_COLOR="1")
+        assert "\x1b[" not in at_terminal(full, *args, TERM="dumb")
+        assert "\x1b[" not in full.ok(*args)
+
+
+@pytest.mark.parametrize("columns", [30, 50, 60, 66, 80])
+def test_an_id_is_never_cut(full: Person, columns: int) -> None:
+    """However narrow the terminal, each record id stands whole on a line, and its text is fitted to it."""
+    ids = [one["record_id"] for one in full.json("list")["items"]]
+    number = full.json("audit", "--json", "-n", "1")["records"][0]
+    for args, wanted in ((("list",), ids), (("audit",), [number])):
+        shown = ESCAPE.sub("", at_terminal(full, *args, columns=columns))
+        assert all(record_id in shown for record_id in wanted)
+    shown = ESCAPE.sub("", at_terminal(full, "list", columns=columns))
+    assert all(len(line) <= max(columns, 36) for line in shown.splitlines())
+    if columns <= 60:
+        assert shown.splitlines()[1].startswith("  a release" if columns > 53 else "2026-")
+
+
+def test_a_dumb_terminal_gets_no_bar(full: Person) -> None:
+    """Where nothing moves the cursor, an import draws nothing."""
+    file = full.place / "many.jsonl"
+    file.write_text(json.dumps({"text": "one"}) + "\n")
+    assert at_terminal(full, "import", str(file), err=True, TERM="dumb") == ""
 
 
 def test_a_progress_bar_is_for_terminals(full: Person) -> None:

@@ -25,8 +25,8 @@ OPEN_TO_ALL: Final = {
     "io": frozenset({"BytesIO", "StringIO", "TextIOBase"}),
     "os": frozenset(
         {
-            "PathLike", "environ", "fsdecode", "fsencode", "fspath", "getenv", "getpid", "isatty",
-            "register_at_fork", "stat_result", "strerror", "urandom",
+            "PathLike", "environ", "fsdecode", "fsencode", "fspath", "get_terminal_size", "getenv",
+            "getpid", "isatty", "register_at_fork", "stat_result", "strerror", "urandom",
         }
     ),
     # Text only, but for these two: abspath asks where the process stands, expanduser who runs it.

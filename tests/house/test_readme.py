@@ -47,6 +47,16 @@ def test_the_example_finds_what_it_remembered(tmp_path: Path) -> None:
     assert done.stdout == "The release train leaves on Thursdays.\n"
 
 
+def test_both_fail_in_one_run(tmp_path: Path) -> None:
+    """What stands in the place of the last two lines shows both errors, and that nothing crossed."""
+    done = run([*marked("example")[:-2], *marked("both")], tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, second, third = done.stdout.splitlines()
+    assert first == "The release train leaves on Thursdays."
+    assert second.startswith("NotVisible: ")
+    assert third.startswith("InvalidInput: project_id")
+
+
 @pytest.mark.parametrize(("line", "error"), [(-2, "NotVisible"), (-1, "InvalidInput")])
 def test_the_last_two_lines_fail(tmp_path: Path, line: int, error: str) -> None:
     """Each of the last two lines fails for its own reason and shows nothing of what was remembered."""

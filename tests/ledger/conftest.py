@@ -1,4 +1,4 @@
-"""The golden store's key, one memory namespace of it, and its five golden events."""
+"""The golden store's key, one memory namespace of it, and its eight golden events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from nsstore.ledger import Event, Genesis, Ledger, Line, Recovered, Void, Written, make_line
+from nsstore.ledger import (
+    Erased,
+    Event,
+    Forgotten,
+    Genesis,
+    Ledger,
+    Line,
+    Recovered,
+    Resumed,
+    Void,
+    Written,
+    make_line,
+)
 from nsstore.trust import Chain, Keys
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger_lines.jsonl"
@@ -41,6 +53,9 @@ def events() -> list[Callable[[int, str], Event]]:
         ),
         lambda seq, prev: Recovered(seq=seq, first=1, last=2, prev=prev),
         lambda seq, prev: Void(seq=seq, records=(C,), prev=prev),
+        lambda seq, prev: Forgotten(seq=seq, records=(B,), spent=("2e" * 32,), prev=prev),
+        lambda seq, prev: Erased(seq=seq, first=5, prev=prev),
+        lambda _, prev: Resumed(seq=10, statement=3, gives_up=9, head="3c" * 32, nonce="0e" * 16, prev=prev),
     ]
 
 

@@ -8,11 +8,14 @@ import pytest
 
 from nsstore.ledger import (
     BadLine,
+    Erased,
     Event,
+    Forgotten,
     Genesis,
     Ledger,
     Line,
     Recovered,
+    Resumed,
     Void,
     Written,
     extend,
@@ -57,6 +60,18 @@ def void(*numbers: int) -> Callable[[int, str], Event]:
     return lambda seq, prev: Void(seq=seq, records=tuple(RECORDS[one] for one in numbers), prev=prev)
 
 
+def forgotten(*numbers: int, spent: tuple[str, ...] = ()) -> Callable[[int, str], Event]:
+    """Members are forgotten."""
+    return lambda seq, prev: Forgotten(
+        seq=seq, records=tuple(RECORDS[one] for one in numbers), spent=spent, prev=prev
+    )
+
+
+def erased(first: int) -> Callable[[int, str], Event]:
+    """What was forgotten from a line on is gone."""
+    return lambda seq, prev: Erased(seq=seq, first=first, prev=prev)
+
+
 def recovered(first: int, last: int) -> Callable[[int, str], Event]:
     """Lines were written again."""
     return lambda seq, prev: Recovered(seq=seq, first=first, last=last, prev=prev)
@@ -66,7 +81,8 @@ def state(ledger: Ledger) -> object:
     """Everything a ledger knows."""
     return (
         list(ledger.macs), dict(ledger.members), list(ledger.order), set(ledger.void),
-        dict(ledger.idempotent), ledger.size, ledger.seq, ledger.head,
+        dict(ledger.idempotent), ledger.size, ledger.seq, ledger.head, dict(ledger.forgotten),
+        ledger.unfinished, set(ledger.spent), ledger.newest, dict(ledger.given_up),
     )  # fmt: skip
 
 
@@ -103,6 +119,11 @@ REFUSED: dict[str, Callable[[Chain], Callable[[int, str], Event]]] = {
     "void twice": lambda _: void(2),
     "void twice in one": lambda _: void(4, 4),
     "void of nothing": lambda _: void(),
+    "forgotten, of nothing": lambda _: forgotten(),
+    "forgotten, of no member": lambda _: forgotten(3),
+    "forgotten, of what is void": lambda _: forgotten(0, 2),
+    "forgotten twice in one": lambda _: forgotten(0, 0),
+    "erased, and nothing was forgotten": lambda _: erased(1),
     "recovered what comes": lambda _: recovered(2, 4),
     "recovered and something after": lambda _: recovered(1, 2),
     "recovered backwards": lambda _: recovered(3, 2),
@@ -238,3 +259,105 @@ def test_make_line_without_the_key(keys: Keys, chain: Chain) -> None:
     """A line cannot be made under a key that is not here."""
     with pytest.raises(BadLine):
         make_line(keys, chain, genesis(chain)(0, "0" * 64), "ffffffff")
+
+
+def test_a_forgotten_record_is_none(ledger: Ledger, follow: Follow) -> None:
+    """What is forgotten is in no list of members, moves nothing else in their order, and is known as such."""
+    follow(ledger, written(4))
+    follow(ledger, forgotten(1, spent=("2e" * 32,)))
+    assert list(ledger.members) == ledger.order == [RECORDS[0], RECORDS[4]]
+    assert ledger.forgotten == {RECORDS[1]: 5}
+    assert ledger.unfinished == (RECORDS[1],)
+    assert ledger.spent == {"2e" * 32}
+    assert ledger.idempotent == {"1d" * 32: (RECORDS[1],)}
+    assert ledger.newest == RECORDS[4]
+    assert not ledger.begins_with(3, RECORDS[4])
+    follow(ledger, erased(5))
+    assert not [*ledger.unfinished]
+    assert ledger.forgotten == {RECORDS[1]: 5}
+
+
+def test_who_goes_through_the_order_sees_no_gap(ledger: Ledger, follow: Follow) -> None:
+    """Whoever goes through the members while one is forgotten meets each of the others once."""
+    seen: list[str] = []
+    for record in ledger.order:
+        seen.append(record)
+        if len(seen) == 1:
+            follow(ledger, forgotten(0))
+    assert seen == RECORDS[:2]
+
+
+def test_forgetting_is_for_ever(ledger: Ledger, follow: Follow) -> None:
+    """A forgotten record neither joins again, nor is void, nor forgotten again, erased by then or not."""
+    follow(ledger, forgotten(1))
+    for _ in range(2):
+        for event in (written(1), void(1), forgotten(1), forgotten(0, 1)):
+            before = state(ledger)
+            with pytest.raises(BadLine):
+                follow(ledger, event)
+            assert state(ledger) == before
+        if ledger.unfinished:
+            follow(ledger, erased(4))
+
+
+def test_an_erasing_names_its_first_line(ledger: Ledger, follow: Follow) -> None:
+    """It finishes all that was forgotten since the last one, from the very first line on, and once."""
+    follow(ledger, forgotten(0))
+    follow(ledger, forgotten(1))
+    for first in (3, 5, 6):
+        with pytest.raises(BadLine, match="erasing"):
+            follow(ledger, erased(first))
+    assert ledger.unfinished == (RECORDS[0], RECORDS[1])
+    follow(ledger, erased(4))
+    assert not [*ledger.unfinished]
+    with pytest.raises(BadLine, match="erasing"):
+        follow(ledger, erased(4))
+
+
+def test_a_copy_keeps_what_is_forgotten(ledger: Ledger, follow: Follow) -> None:
+    """A copy knows what is forgotten and unfinished, and goes on alone."""
+    follow(ledger, forgotten(1, spent=("2e" * 32,)))
+    before, copied = state(ledger), ledger.copy()
+    assert state(copied) == before
+    follow(copied, erased(4))
+    follow(copied, forgotten(0))
+    assert state(ledger) == before
+
+
+def resumed(gives_up: int, head: str = "3c" * 32) -> Callable[[int, str], Event]:
+    """The owner gave up what is lost."""
+    return lambda _, prev: Resumed(
+        seq=gives_up + 1, statement=1, gives_up=gives_up, head=head, nonce="0e" * 16, prev=prev
+    )
+
+
+def test_a_chain_goes_on_behind_what_it_gives_up(ledger: Ledger, follow: Follow) -> None:
+    """Its numbers go on there; of what is given up the last event is known, and only as that."""
+    line = follow(ledger, resumed(7))
+    assert (ledger.seq, ledger.head, ledger.given_up) == (8, line.mac, {7: b"\x3c" * 32})
+    assert ledger.macs[4:] == [b"", b"", b"", b"", line.mac]
+    assert list(ledger.members) == RECORDS[:2]
+    follow(ledger, written(3))
+    assert ledger.members[RECORDS[3]].seq == 9
+    copied = ledger.copy()
+    follow(copied, resumed(11))
+    assert ledger.given_up == {7: b"\x3c" * 32}
+    assert copied.given_up.keys() == {7, 11}
+
+
+def test_a_chain_that_gives_up_no_event(ledger: Ledger, follow: Follow) -> None:
+    """Where only records are lost it is the next event, and gives up none."""
+    follow(ledger, resumed(ledger.seq, ledger.head.hex()))
+    assert (ledger.seq, ledger.given_up) == (4, {})
+    assert all(ledger.macs)
+
+
+def test_nothing_is_given_up_behind_the_head(ledger: Ledger, follow: Follow, chain: Chain) -> None:
+    """What is there cannot be given up, nor a chain go on before its genesis; a refusal changes nothing."""
+    before = state(ledger)
+    for gives_up in (0, 2):
+        with pytest.raises(BadLine, match="gives up"):
+            follow(ledger, resumed(gives_up))
+    assert state(ledger) == before
+    with pytest.raises(BadLine):
+        follow(Ledger(chain), resumed(3))

@@ -93,6 +93,7 @@ def ask() -> Callable[..., ScopeEnvelope]:
             role=None,
             source_tool="cli",
             commit=None,
+            ancestors=frozenset(),
         )
         return msgspec.structs.replace(whole, **changes)
 

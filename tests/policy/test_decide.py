@@ -165,7 +165,6 @@ def test_privacy_opens_and_closes_nothing_by_itself(record: Record, ask: Ask) ->
 
 CLASS_LESS: dict[str, object] = {
     "record_id": "01934f2e-8b7a-7c3d-9e21-ffffffffffff",
-    "commit": "a" * 40,
     "source_tool": "other",
     "created_at": "2001-01-01T00:00:00.000000Z",
     "retention_class": "legal_hold",
@@ -186,13 +185,14 @@ CLASS_LESS: dict[str, object] = {
 
 
 def test_a_class_is_what_a_decision_looks_at_and_nothing_else(record: Record) -> None:
-    """Each scope field and the sensitivity tell classes apart; no other field of a header does."""
+    """Area, scope, commit and sensitivity tell classes apart; no other field of a header does."""
     own = readability_class(record())
-    told_apart = {*SCOPE_FIELDS, "sensitivity"}
-    assert set(CLASS_LESS) | told_apart == set(FIELDS) - {"type", "schema_version", "key"}
+    told_apart = {*SCOPE_FIELDS, "sensitivity", "commit", "type"}
+    assert set(CLASS_LESS) | told_apart == set(FIELDS) - {"schema_version", "key"}
     for field, value in CLASS_LESS.items():
         assert readability_class(record(**{field: value})) == own
-    assert readability_class(record(type="state", key="plan")) == own
+    assert readability_class(record(type="state", key="plan")) != own
+    assert readability_class(record(commit="a" * 40)) != own
     for _, changes in MISMATCHES:
         other = readability_class(record(**changes))
         assert other != own
@@ -217,7 +217,7 @@ class Liar(str):
 def test_a_class_of_odd_types_cannot_be_made(record: Record, junk: object) -> None:
     """No field of a class takes another type, so a decision never compares what it cannot."""
     own = readability_class(record())
-    optional = {"tool_context", "task_id"}
+    optional = {"tool_context", "task_id", "commit"}
     for field in ReadClass.__struct_fields__:
         if (junk is None and field in optional | {"group_id", "conversation_id"}) or (
             junk is True and field == "reportable"

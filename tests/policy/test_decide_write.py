@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from nsstore.policy import Decision, Reason, decide_write
+from nsstore.policy import HOLDS_UNKNOWN, Decision, Reason, decide_forget, decide_write
 from nsstore.record import Header, ImportedFrom
 from nsstore.scope import NOT_APPLICABLE, Privacy, Purpose, ScopeEnvelope, Sensitivity
 
@@ -186,4 +186,6 @@ def test_every_reason_is_reached(record: Record, ask: Ask) -> None:
     ):
         written = record(record_id=NEW, supersedes=(OLD,), **new)
         reached.add(decide_write(ask(**also), written, [record(**old)]).reason)
+    reached.add(decide_forget(ask(), record(retention_class="legal_hold")).reason)
+    reached.add(decide_forget(ask(), record(), HOLDS_UNKNOWN).reason)
     assert reached == set(Reason)

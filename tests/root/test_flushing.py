@@ -219,7 +219,7 @@ root = Root.make(sys.argv[1])
 with root.top() as top:
     top.open_or_make("one").close()
 flusher.note(root, "one")
-steps._hook = lambda call: print(call, flush=True)
+steps.hook = lambda call: print(call, flush=True)
 {ending}
 """
 

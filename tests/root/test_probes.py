@@ -33,7 +33,7 @@ def test_no_answer_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     Root.make(tmp_path / "root").close()
     fail_unnamed(monkeypatch, number)
     for call in (Root.open, Root.make):
-        with pytest.raises(SystemFailure, match="opening the root") as told:
+        with pytest.raises(SystemFailure, match="opening the store") as told:
             call(tmp_path / "root")
         assert told.value.errno == number
         assert told.value.retryable == (number != errno.ENOMEM)

@@ -47,6 +47,7 @@ ENVELOPE = ScopeEnvelope(
     role=None,
     source_tool="cli",
     commit=None,
+    ancestors=frozenset(),
 )
 
 
@@ -54,6 +55,18 @@ def with_field(field: str, value: object) -> ScopeEnvelope:
     """The envelope with one field of any type in the place of its own."""
     replace = cast("Callable[..., ScopeEnvelope]", msgspec.structs.replace)
     return replace(ENVELOPE, **{field: value})
+
+
+def test_ancestors_are_whole_commits_of_a_commit() -> None:
+    """They are a set of whole git object ids, and mean nothing without the commit they are ancestors of."""
+    head, before = "a" * 40, frozenset({"b" * 40, "c" * 64})
+    replace = cast("Callable[..., ScopeEnvelope]", msgspec.structs.replace)
+    assert replace(ENVELOPE, commit=head, ancestors=before).ancestors == before
+    with pytest.raises(InvalidInput, match="give it too"):
+        with_field("ancestors", before)
+    for odd in ({"b" * 40}, ("b" * 40,), "b" * 40, None, frozenset({"HEAD"}), frozenset({1})):
+        with pytest.raises(InvalidInput):
+            replace(ENVELOPE, commit=head, ancestors=odd)
 
 
 @pytest.mark.parametrize("other", ["-", "", "%n.", "NOT_APPLICABLE", None, False, 0])

@@ -148,6 +148,7 @@ def test_envelope_refuses(case: str) -> None:
         "role": None,
         "source_tool": "cli",
         "commit": None,
+        "ancestors": frozenset[str](),
     }
     assert envelope(**good).scope is scope
     for value in REFUSED[case]:

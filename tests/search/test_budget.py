@@ -6,17 +6,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from nsstore.search.budget import ViewCache
-from nsstore.search.view import View
+from nsstore.search.pair import Pair
 
 
 @dataclass
 class Block:
-    """A view of a known weight."""
+    """A view of a known weight, with or without an open index."""
 
     weight: int
+    open: bool = False
 
     def bytes_used(self) -> int:
         return self.weight
+
+    def is_open(self) -> bool:
+        return self.open
 
 
 def test_least_recently_used_goes_first() -> None:
@@ -64,6 +68,30 @@ def test_view_above_the_budget_stays_alone() -> None:
     assert cache.bytes_used() == 10
 
 
+def test_open_indexes_are_bounded() -> None:
+    """Above the number of open indexes the one that was not used for longest goes; others do not count."""
+    cache = ViewCache[Block](1000, max_open=2)
+    cache.put(("memory",), Block(10))
+    for name in "ab":
+        cache.put((name,), Block(10, open=True))
+    assert cache.get(("a",)) is not None
+    cache.put(("c",), Block(10, open=True))
+    assert cache.get(("b",)) is None
+    assert all(cache.get((name,)) is not None for name in ("a", "c", "memory"))
+    assert cache.bytes_used() == 30
+
+
+def test_an_index_opened_later_counts() -> None:
+    """A view that got an index since it was put is counted when it is used next."""
+    cache = ViewCache[Block](1000, max_open=1)
+    first, second = Block(10, open=True), Block(10)
+    cache.put(("first",), first)
+    cache.put(("second",), second)
+    second.open = True
+    assert cache.get(("second",)) is second
+    assert cache.get(("first",)) is None
+
+
 def test_put_replaces() -> None:
     """A second view under a key takes the place and the weight of the first."""
     cache = ViewCache[Block](100)
@@ -89,9 +117,9 @@ def test_drop_lets_go_of_what_matches() -> None:
 
 def test_empty_views_are_bounded_too() -> None:
     """Searches of ten thousand empty namespaces do not keep ten thousand views."""
-    cache = ViewCache[View](200_000)
+    cache = ViewCache[Pair](200_000)
     for number in range(10_000):
-        cache.put((str(number),), View())
+        cache.put((str(number),), Pair())
     assert 1 < len(cache) <= 200
     assert cache.bytes_used() <= 200_000
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nsstore import Answer, Session
 from nsstore.errors import InvalidInput
 from nsstore.search.analyser import query_terms
 from nsstore.search.view import Scored, View
@@ -155,10 +156,13 @@ def test_words_of_a_query_language_reach_no_field() -> None:
     assert "r2" not in ids(view.search(query_terms("record_id:r2"), 10))
 
 
-def test_view_offers_no_vocabulary() -> None:
-    """BR-75: a view has hits and its own size to offer, and nothing that lists or counts terms."""
-    offered = {name for name in dir(View) if not name.startswith("_")}
-    assert offered == {"add", "remove", "search", "bytes_used"}
+def test_an_answer_offers_no_vocabulary() -> None:
+    """BR-75: an answer has hits to offer, and nothing that lists or counts terms or records."""
+    assert Answer.__struct_fields__ == ("hits", "stale", "notices", "advisory", "incomplete")
+    offered = {name for name in dir(Session) if not name.startswith("_")}
+    assert not {
+        name for name in offered if any(word in name for word in ("term", "suggest", "count", "stat"))
+    } - {"state"}
 
 
 def test_size_is_near_the_truth() -> None:

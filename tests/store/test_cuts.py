@@ -40,7 +40,9 @@ def cut_everywhere(world: World, operation: Operation, *, drafts: bool = False) 
         who = place_of(operation, at)
         before = operation.prepare(world, who)
         cut, kept = killed(world, who, operation, at)
-        faults = examine(world, who, operation.area, [*before, *kept], operation.tried)
+        faults = examine(
+            world, who, operation.area, [*before, *kept], operation.tried, doomed=operation.doomed
+        )
         assert faults == [], f"{operation.name} killed at step {at}"
         if operation.name == "first":
             assert audit_faults(world, who.tenant) == []

@@ -48,6 +48,7 @@ def test_a_denied_record(world: World) -> None:
     asks: list[Callable[[str, Session], object]] = [
         lambda one, session: refused(lambda: session.get(one)),
         lambda one, session: refused(lambda: session.history(one)),
+        lambda one, session: refused(lambda: session.forget(one)),
         lambda one, session: refused(lambda: session.remember("new", supersedes=[one])),
     ]
     for ask in asks:

@@ -1,71 +1,23 @@
 """A system call fails at each step of a write; the same process goes on, and another one agrees."""
 
-import errno
-import os
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bench.child import Counter
+from bench.failing import HOOKS, LASTING, Interrupt
 from bench.powercut.examine import audit_faults, examine, left_behind, texts
-from bench.powercut.operations import OPERATIONS, Kept, Operation, place_of
+from bench.powercut.operations import WRITES, Kept, Operation, place_of
 from bench.world import Who, World
 from nsstore import Session, StoreError
 from nsstore.errors import KINDS
 from nsstore.root.steps import hooked
 
 MOST = 1000
-TAKES_SPACE = ("write", "link", "mkdir", "rename")
-Fail = Callable[[str], None]
 
 pytestmark = pytest.mark.usefixtures("unflushed")
-
-
-class Interrupt(BaseException):
-    """What a signal handler may raise anywhere."""
-
-
-def once(number: int) -> Callable[[], Fail]:
-    """Fail with this errno, and never again."""
-
-    def fail(_: str) -> None:
-        raise OSError(number, os.strerror(number))
-
-    return lambda: fail
-
-
-class Failing(Counter):
-    """From one step on every call fails, or every one of some kinds."""
-
-    def __init__(self, at: int, number: int, calls: tuple[str, ...] | None) -> None:
-        super().__init__(at, lambda _: None)
-        self.at = at
-        self.number = number
-        self.calls = calls
-
-    def __call__(self, call: str) -> None:
-        super().__call__(call)
-        if self.met > self.at and (self.calls is None or call in self.calls):
-            raise OSError(self.number, os.strerror(self.number))
-
-
-HOOKS: dict[str, Callable[[int], Counter]] = {
-    "ENOSPC": lambda at: Counter(at, _raising(OSError(errno.ENOSPC, "full"))),
-    "EIO": lambda at: Counter(at, _raising(OSError(errno.EIO, "broken"))),
-    "EMFILE": lambda at: Counter(at, _raising(OSError(errno.EMFILE, "too many"))),
-    "full from here on": lambda at: Failing(at, errno.ENOSPC, TAKES_SPACE),
-    "dead from here on": lambda at: Failing(at, errno.EIO, None),
-    "interrupt": lambda at: Counter(at, _raising(Interrupt())),
-}
-
-
-def _raising(error: BaseException) -> Fail:
-    def fail(_: str) -> None:
-        raise error
-
-    return fail
 
 
 @contextmanager
@@ -108,7 +60,7 @@ def fail_at(world: World, operation: Operation, at: int, hook: Counter) -> bool:
             one.text for one in added
         ]
         assert sorted(here.values()) == sorted({*here.values()}), "a record is there twice"
-    faults = examine(world, who, operation.area, [*before, *again], operation.tried)
+    faults = examine(world, who, operation.area, [*before, *again], operation.tried, doomed=operation.doomed)
     assert faults == []
     return hook.met > at
 
@@ -123,12 +75,11 @@ def require_honest(world: World, who: Who, operation: Operation, err: BaseExcept
         assert written == [], f"{err!r} and yet it is there"
 
 
-LASTING = ("full from here on", "dead from here on", "interrupt")
 CELLS = [
     pytest.param(one, mode, id=f"{one.name}, {mode}", marks=pytest.mark.long)
     if mode in LASTING and one.name != "again"
     else pytest.param(one, mode, id=f"{one.name}, {mode}")
-    for one in OPERATIONS
+    for one in WRITES
     for mode in HOOKS
 ]
 

@@ -18,7 +18,7 @@ import pytest
 from bench.child import KILLED, Counter, Report, die, in_child
 from bench.powercut.examine import audit_faults, examine
 from bench.powercut.operations import BY_NAME, OPERATIONS, Kept, Operation, place_of
-from bench.powercut.sabotage import records_unflushed
+from bench.powercut.sabotage import records_unflushed, unlinks_unflushed
 from bench.world import Who, World
 from nsstore.root import system
 from nsstore.root.steps import hooked
@@ -104,6 +104,10 @@ class Disk:
             for entry in list(os.scandir(path)):
                 if durable.get(entry.name) != entry.inode() and choose() == "lost":
                     shutil.rmtree(entry.path) if entry.is_dir() else os.unlink(entry.path)
+            for name, inode in durable.items():
+                if inode in self.files and not os.path.lexists(path / name) and choose() == "lost":
+                    (path / name).write_bytes(self.files[inode])  # its removal never came to be
+                    (path / name).chmod(0o600)
 
     def _cut_file(self, path: Path, inode: int, choose: Choose) -> None:
         now, durable = path.read_bytes(), self.files.get(inode, b"")
@@ -191,7 +195,7 @@ def one_cut(
     who = place_of(operation, 0)
     before = operation.prepare(world, who)
     cut, kept = cut_at(world, who, operation, at, choose, kind=kind)
-    faults = examine(world, who, operation.area, [*before, *kept], operation.tried)
+    faults = examine(world, who, operation.area, [*before, *kept], operation.tried, doomed=operation.doomed)
     return cut, faults + audit_faults(world, who.tenant, power_cut=True)
 
 
@@ -237,6 +241,16 @@ def test_a_missing_flush_is_found(place: Path, name: str, kind: FileSystem) -> N
         cut, faults = one_cut(World(place=place), operation, -1, all_lost(), kind=kind)
     assert not cut
     assert f"acknowledged and lost: {operation.tried[0]!r}" in faults
+
+
+@pytest.mark.parametrize("name", ["forget", "forget_document", "expire"])
+def test_a_missing_flush_of_a_removal_is_found(place: Path, name: str, kind: FileSystem) -> None:
+    """A store that acknowledges a forget before the removal is flushed has the text back on this disk."""
+    operation = BY_NAME[name]
+    with taken_for(kind, place), unlinks_unflushed():
+        cut, faults = one_cut(World(place=place), operation, -1, all_lost(), kind=kind)
+    assert not cut
+    assert [one for one in faults if f"forgotten, and in a file: {operation.doomed[-1]!r}" in one]
 
 
 @pytest.mark.long

@@ -36,15 +36,19 @@ class Known(msgspec.Struct, kw_only=True):
     strays: tuple[tuple[str, str], ...]
 
 
-def survey_names(root: Root) -> Known:
-    """Read the names of a root. One that is no id's, or does not open, is a stray, and hides no other."""
+def survey_names(root: Root, tenant: tuple[str, str] | None = None) -> Known:
+    """Read the names of a root. One that is no id's, or does not open, is a stray, and hides no other.
+
+    With a ``tenant`` only what is below it is looked at.
+    """
+    only = None if tenant is None else layout.encode(*tenant)
     namespaces: set[Namespace] = set()
     strays: set[tuple[str, str]] = set()
     for area, levels in LEVELS.items():
-        shown = {*_leaves(root, area, levels, strays), *_ledgers(root, area, levels, strays)}
+        shown = {*_leaves(root, area, levels, strays, only), *_ledgers(root, area, levels, strays, only)}
         for components in sorted(shown):
             try:
-                ns = _named(root, area, components)
+                ns = named(root, area, components)
             except StoreError as err:
                 strays.add((f"ledger/{area}/{'/'.join(components)}.log", str(err)))
                 continue
@@ -52,7 +56,7 @@ def survey_names(root: Root) -> Known:
                 strays.add((f"ledger/{area}/{'/'.join(components)}.log", UNNAMED))
             else:
                 namespaces.add(ns)
-    audits = {components[0] for components in _leaves(root, "audit/tenants", ("tenant",), strays)}
+    audits = {components[0] for components in _leaves(root, "audit/tenants", ("tenant",), strays, only)}
     return Known(
         namespaces=tuple(sorted(namespaces, key=lambda ns: (ns.area, ns.dimensions))),
         audits=frozenset(audits),
@@ -61,9 +65,12 @@ def survey_names(root: Root) -> Known:
 
 
 def _leaves(
-    root: Root, path: str, levels: tuple[str, ...], strays: set[tuple[str, str]]
+    root: Root, path: str, levels: tuple[str, ...], strays: set[tuple[str, str]], only: str | None = None
 ) -> Iterator[tuple[str, ...]]:
-    """The directories of these levels below ``path``, as components; a name that is no id's is a stray."""
+    """The directories of these levels below ``path``, as components; a name that is no id's is a stray.
+
+    ``only`` is the one name of the first level that is looked at, if not all are.
+    """
     try:
         folder = root.dir(path)
         if folder is None:
@@ -71,10 +78,10 @@ def _leaves(
         with folder:
             folders, names = folder.folders(), folder.names()
     except StoreError as err:
-        strays.add((path, str(err)))
+        strays.update(_closed(root, path, err))
         return
     strays.update((f"{path}/{name}", NOT_A_FOLDER) for name in set(names) - set(folders))
-    for name in folders:
+    for name in folders if only is None else {only}.intersection(folders):
         try:
             layout.decode(levels[0], name)
         except InvalidInput:
@@ -87,11 +94,28 @@ def _leaves(
             yield (name, *rest)
 
 
+def _closed(root: Root, path: str, err: StoreError) -> Iterator[tuple[str, str]]:
+    """The directory that does not open: this one, or one above it; nothing if it is not there at all."""
+    above, _, name = path.rpartition("/")
+    if above:
+        try:
+            folder = root.dir(above)
+            if folder is None:
+                return
+            with folder:
+                if name not in folder.names():
+                    return
+        except StoreError as higher:
+            yield from _closed(root, above, higher)
+            return
+    yield path, str(err)
+
+
 def _ledgers(
-    root: Root, area: Area, levels: tuple[str, ...], strays: set[tuple[str, str]]
+    root: Root, area: Area, levels: tuple[str, ...], strays: set[tuple[str, str]], only: str | None
 ) -> Iterator[tuple[str, ...]]:
     """The namespaces that have a ledger file, as components."""
-    for components in _leaves(root, f"ledger/{area}", levels[:-1], strays):
+    for components in _leaves(root, f"ledger/{area}", levels[:-1], strays, only):
         path = "/".join(("ledger", area, *components))
         try:
             folder = root.dir(path)
@@ -107,7 +131,7 @@ def _ledgers(
                 yield (*components, name.removesuffix(".log"))
 
 
-def _named(root: Root, area: Area, components: tuple[str, ...]) -> Namespace | None:
+def named(root: Root, area: Area, components: tuple[str, ...]) -> Namespace | None:
     """The namespace of a path; where an id is too long for a path, its ledger says which.
 
     Raises :class:`InvalidInput` for components that no ids have, or what kept a ledger from opening.

@@ -1,0 +1,194 @@
+"""Forget, edit and expire: what becomes of a record after it was written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from nsstore.cli import printing
+from nsstore.cli.asker import Asker, of_tenant, scoped
+from nsstore.cli.records import show_forgotten
+from nsstore.errors import InvalidInput, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nsstore.session import OpenStore, Session
+    from nsstore.store import Below, Erasure, Found
+
+WHOLE: Final = ("session", "project", "user")
+NEWER: Final = "a newer version took the place of this record: edit that one (`nsstore history ID` lists it)"
+
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would go, and forget nothing.")
+
+
+@click.command()
+@click.argument("record_id", required=False, metavar="[ID]")
+@click.option("--only-this", is_flag=True, help="Leave the versions that the record took the place of.")
+@click.option(
+    "--whole", type=click.Choice(WHOLE),
+    help="Forget everything of the user's session, of the user's project, or of the user in this tenant.",
+)  # fmt: skip
+@click.option("--every-user", is_flag=True, help="With --whole project: of every user of the tenant.")
+@click.option("--leave-held", is_flag=True, help="With --whole: leave what is held, and forget the others.")
+@click.option(
+    "--even-damaged", is_flag=True,
+    help="With --whole: also records that can no longer be proven; closed namespaces are passed over.",
+)  # fmt: skip
+@dry_run_option
+@click.option("--unattended", is_flag=True, help="With --whole: do not ask whether it is meant.")
+@scoped
+def forget(
+    asker: Asker,
+    *,
+    record_id: str | None,
+    only_this: bool,
+    whole: str | None,
+    every_user: bool,
+    leave_held: bool,
+    even_damaged: bool,
+    dry_run: bool,
+    unattended: bool,
+    as_json: bool,
+) -> None:
+    """Forget a record, or a whole scope, for good.
+
+    With a record go the versions it took the place of. Nothing brings it back: its file goes, its views
+    go, and no copy put back is served. What stays is that there was a record of this id. With --whole
+    it is the owner's verb: whoever holds the store and its keys forgets the records of every agent
+    there, and of documents those of the user or session.
+    """
+    if (record_id is None) == (whole is None):
+        raise InvalidInput("forget takes a record id, or --whole session, project or user")
+    if whole is None and (every_user or leave_held or even_damaged or unattended):
+        raise InvalidInput("--every-user, --leave-held, --even-damaged and --unattended go with --whole")
+    if whole is not None and only_this:
+        raise InvalidInput("--only-this goes with a record id")
+    if record_id is not None:
+        with asker.session() as session:
+            show_forgotten(session.forget(record_id, only_this=only_this, dry_run=dry_run), as_json=as_json)
+        return
+    assert whole is not None
+    below = asker.below(whole, every_user=every_user)
+    with asker.open() as store:
+        if not (dry_run or unattended):
+            _confirm(store, below)
+        from nsstore.store import forget_below
+
+        done = forget_below(store, below, dry_run=dry_run, leave_held=leave_held, even_damaged=even_damaged)
+    _show_all(done, dry_run=dry_run, as_json=as_json)
+
+
+def _confirm(store: OpenStore, below: Below) -> None:
+    """Ask whether it is meant, with the number of records. Raises :class:`Refused` where nobody answers."""
+    from nsstore.store import forget_below
+
+    if not printing.somebody_answers():
+        raise Refused(
+            "this is asked at a terminal, and this is none: --unattended forgets without asking, --dry-run"
+            " says what would go",
+            reason="unattended",
+        )
+    going = sum(len(one.records) for one in forget_below(store, below, dry_run=True, even_damaged=True))
+    named = ", ".join(f"{dimension} {value}" for dimension, value in below.pairs())
+    question = f"Forget {printing.count(going, 'record')} of {named} for good?"
+    click.confirm(printing.one_line(question), abort=True, err=True)
+
+
+def _show_all(done: Sequence[Erasure], *, dry_run: bool, as_json: bool) -> None:
+    total = sum(len(one.records) for one in done)
+    if as_json:
+        printing.emit({"records": total, "dry_run": dry_run, "namespaces": done})
+        return
+    rows = [("/".join((one.area, *(value for _, value in one.ids))), str(len(one.records))) for one in done]
+    if rows:
+        printing.table(("namespace", "records"), rows, flexible=(0,))
+    for words, number in (
+        ("held by their retention class", sum(one.held for one in done)),
+        ("that could not be proven among them", sum(one.damaged for one in done)),
+    ):
+        if number:
+            printing.note(f"{printing.count(number, 'record')} {words}")
+    for one in done:
+        if one.closed:
+            printing.note(f"a namespace is closed and was passed over (incident {one.closed})")
+    gone = printing.count(total, "record")
+    printing.note(f"{gone} would be forgotten" if dry_run else f"{gone} forgotten for good")
+
+
+@click.command()
+@dry_run_option
+@of_tenant
+def expire(asker: Asker, *, dry_run: bool, as_json: bool) -> None:
+    """Forget for good what has expired in this tenant.
+
+    With a record go the versions it took the place of. No verb serves an expired record from its time
+    on; this takes it from the disk. What its retention class holds stays.
+    """
+    from nsstore.store import Below
+    from nsstore.store import expire as expire_below
+
+    below = Below(tenant=asker.tenant())
+    with asker.open() as store:
+        done = expire_below(store, below, dry_run=dry_run)
+    _show_all(done, dry_run=dry_run, as_json=as_json)
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+@scoped
+def edit(asker: Asker, *, record_id: str, as_json: bool) -> None:
+    """Edit a record's text in your editor, as a new version.
+
+    It takes the old one's place. The editor is $VISUAL, else $EDITOR, else vi. An unchanged text, or an
+    editor that fails, writes nothing. Nothing of the text stays outside the store; the older version is
+    in `nsstore history`.
+    """
+    from nsstore.record import MAX_TEXT
+    from nsstore.root.editor import edited
+
+    with asker.open() as store:
+        found = _current(asker.bind(store), record_id)
+        roots = (store.root.path, store.trust.home.path)
+    text = _text(edited(found.text.encode(), MAX_TEXT + 1, *roots), found.text)
+    if text == found.text:
+        printing.note("the text is as it was: nothing is written")
+        if as_json:
+            printing.emit(None)
+        return
+    with asker.session() as session:
+        found = _current(session, record_id)
+        receipt = session.remember(
+            text,
+            kind=found.kind,
+            title=found.title,
+            tags=found.tags,
+            sensitivity=found.sensitivity,
+            retention_class=found.retention_class,
+            privacy=found.privacy or "project_only",
+            supersedes=(record_id,),
+            ext=found.ext,
+            expires_at=found.expires_at,
+        )
+    if as_json:
+        printing.emit(receipt)
+    else:
+        printing.say(receipt.record_id)
+
+
+def _current(session: Session, record_id: str) -> Found:
+    """The record, if no newer version took its place. Raises :class:`Refused`."""
+    found = session.get(record_id)
+    if any(record_id in one.supersedes for one in session.history(record_id)):
+        raise Refused(NEWER, reason="superseded")
+    return found
+
+
+def _text(raw: bytes, before: str) -> str:
+    """The edited text; a line end that the editor put behind a text without one does not count."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise InvalidInput("text must be UTF-8: nothing is changed") from None
+    return text if before.endswith("\n") else text.removesuffix("\n")

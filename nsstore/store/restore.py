@@ -1,0 +1,177 @@
+"""Restoring a whole store from a backup: every member proven on its way in, the claim written last."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+
+from nsstore import layout
+from nsstore.audit import verify
+from nsstore.errors import InvalidInput, Refused, StoreError
+from nsstore.incident import IncidentKind
+from nsstore.root import Root, is_free, is_there, lies_in_one_that_holds, real_path, remove_empty, trees
+from nsstore.store.accept import Lacking, losses
+from nsstore.store.archive import NO_BACKUP, ArchiveReader, Head
+from nsstore.store.backup import TRUST
+from nsstore.store.making import STORE_FILE, write_claim
+from nsstore.store.namespaces import survey_names
+from nsstore.store.putting import Putting
+from nsstore.store.store import Store
+from nsstore.trust import Keys, base, open_trust, require_not_lost
+from nsstore.trust.backup import MAX_FILE, unseal
+from nsstore.trust.home import open_home, refuse_overlap
+from nsstore.trust.keyring import require_same
+from nsstore.trust.keys import load_keys
+from nsstore.trust.restore import require_free, restore_elsewhere
+from nsstore.trust.stock import Stock
+
+NOT_FREE = (
+    "a store is restored into an absent or empty directory, and this one is neither: what a restore left"
+    " that was cut short is no store, and can be removed"
+)
+TOPS = ("memory", "state", "ledger", "rights", "audit", "tmp")
+Path = str | os.PathLike[str]
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What was put back, and what of it is not as the trust home of this machine knows it.
+
+    ``kept_out`` are records that were forgotten after the backup, as a later ledger says, ``brought``
+    those that were written after it and came from there; ``lacking`` is what stays closed until the
+    owner accepts it, ``rights`` why no grant opens anything, ``audits`` what the audits lack.
+    """
+
+    store_id: str
+    path: str
+    made_at: str
+    namespaces: int
+    records: int
+    kept_out: tuple[tuple[str, str], ...]
+    brought: int
+    lacking: Lacking
+    rights: IncidentKind | None
+    audits: tuple[tuple[str, str], ...]
+    keys: int
+    anchors: int
+
+
+def restore(
+    read: Callable[[int], bytes],
+    path: Path,
+    passphrase: Callable[[], str],
+    told: Callable[[int], None],
+    *,
+    trust_home: Path | None = None,
+    old: Path | None = None,
+) -> Restored:
+    """Make the store of a backup again, in an absent or empty directory; durable when this returns.
+
+    All of its files come first, then the trust home, to which only what it lacks is added, then the
+    claim: cut short anywhere, the directory is no store. ``old`` is what is left of the store: where its
+    ledgers prove what happened after the backup, they count instead of the older ones. Raises
+    :class:`InvalidInput` for what is no backup, :class:`Refused` for one that is not as it was written
+    or a wrong passphrase, or where the store still stands.
+    """
+    reader = ArchiveReader(read)
+    store_id = bytes.fromhex(reader.head.store_id)
+    if not is_free(path) or lies_in_one_that_holds(path, STORE_FILE):
+        raise InvalidInput(NOT_FREE)
+    refuse_overlap(base(trust_home), real_path(path))
+    require_not_lost(path, trust_home, store_id)
+    require_free(store_id, trust_home, STORE_FILE)
+    first = reader.next()
+    if first is None or first.path != TRUST:
+        raise InvalidInput(NO_BACKUP)
+    stock = unseal(reader.whole(MAX_FILE), passphrase(), store_id)
+    keys = _keys(stock, store_id, trust_home)
+    fresh = not is_there(path)
+    root = Root.make(path)
+    try:
+        put = Putting(root, store_id, keys, None if old is None else _old_root(old, root))
+        try:
+            while (member := reader.next()) is not None:
+                put.take(member, reader)
+                told(put.bytes)
+            put.finish()
+        finally:
+            put.close()
+        reader.prove(Keys.from_bytes(stock.keys))
+        root.sync_all()
+        return _found(root, put, stock, reader.head, trust_home)
+    except BaseException:
+        if not is_there(os.path.join(root.path, STORE_FILE)):
+            _take_back(root, path if fresh else None)
+        raise
+    finally:
+        root.close()
+
+
+def _found(root: Root, put: Putting, stock: Stock, head: Head, trust_home: Path | None) -> Restored:
+    """Put back the trust home, look at everything, and make it a store."""
+    store_id = bytes.fromhex(head.store_id)
+    added = restore_elsewhere(stock, root=root, store_id=store_id, trust_home=trust_home)
+    trust = open_trust(root, store_id, trust_home)
+    try:
+        looking = Store(root, trust)
+        lacking = losses(looking)
+        rights = looking.rights.standing().damage
+        audits = _audits(looking)
+        write_claim(root, store_id)
+    finally:
+        trust.close()
+    return Restored(
+        store_id=store_id.hex(),
+        path=root.path,
+        made_at=head.at,
+        namespaces=put.namespaces,
+        records=put.records,
+        kept_out=tuple(put.kept_out),
+        brought=put.brought,
+        lacking=lacking,
+        rights=rights,
+        audits=audits,
+        keys=added.keys,
+        anchors=added.anchors,
+    )
+
+
+def _audits(store: Store) -> tuple[tuple[str, str], ...]:
+    """What is wrong with the audits of tenants that have a namespace."""
+    faults: list[tuple[str, str]] = []
+    for tenant in sorted({ns.tenant for ns in survey_names(store.root).namespaces}):
+        path = layout.audit_dir(tenant)
+        faults += [(path, fault) for fault in verify(store.audit, tenant).faults]
+    return tuple(faults)
+
+
+def _keys(stock: Stock, store_id: bytes, trust_home: Path | None) -> Keys:
+    """The keys of the backup, and those that this machine has beside them."""
+    given = Keys.from_bytes(stock.keys)
+    with suppress(Refused), open_home(base(trust_home), store_id) as home:
+        present = load_keys(home)
+        require_same(present, given)
+        return Keys(given.active, given.masters | present.masters)
+    return given
+
+
+def _old_root(old: Path, root: Root) -> Root:
+    try:
+        found = Root.open(old)
+    except FileNotFoundError:
+        raise InvalidInput("nothing is left of the store there") from None
+    if found.inode == root.inode and found.device == root.device:
+        found.close()
+        raise InvalidInput("what is left of the store must lie apart from where it is restored")
+    return found
+
+
+def _take_back(root: Root, path: Path | None) -> None:
+    """Remove what was put into a directory that did not become a store."""
+    with suppress(StoreError), root.top() as top:
+        for name in TOPS:
+            trees.remove(top, name)
+    if path is not None:
+        remove_empty(path)

@@ -1,0 +1,152 @@
+"""A view over several namespaces that ranks as one: an index in memory, and a tail of what came since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from nsstore.ledger import Ledger
+from nsstore.policy import ReadClass
+from nsstore.scope import Namespace
+from nsstore.search.indexed import Base
+from nsstore.search.manifest import Kept, Manifest
+from nsstore.search.matches import spell
+from nsstore.search.pair import Pair
+from nsstore.search.tantivy_door import IndexFailed, MemoryIndex, Row
+from nsstore.search.view import View
+from nsstore.store import Sight
+
+Classes = dict[Namespace, frozenset[ReadClass]]
+Key = frozenset[tuple[Namespace, frozenset[ReadClass]]]
+LEAST_TAIL: Final = 1_000  # records from which on the tail is worth an index,
+TAIL_SHARE: Final = 8  # and one of so many of it
+_BYTES_PER_RECORD: Final = 500
+_ZERO: Final = "0" * 64
+
+
+class _Met(msgspec.Struct, frozen=True):
+    """When a record was taken in: what ties keep to."""
+
+    seq: int
+
+
+class Joint:
+    """What one set of readable classes of a project holds, and how far along each ledger it has come.
+
+    ``order`` and ``members`` are the records as they were met: first all that there were, namespace by
+    namespace, then each as it came. Whoever uses one holds the lock of its sessions.
+    """
+
+    def __init__(self) -> None:
+        self.pair = Pair()
+        self.where: dict[str, Namespace] = {}
+        self.order: list[str] = []
+        self.members: dict[str, _Met] = {}
+        self.classes: Classes = {}
+        self.key: Key | None = None
+        self._spelled: dict[str, str] = {}
+        self._gone: set[str] = set()
+        self._come: dict[Namespace, tuple[int, int]] = {}
+        self._index: MemoryIndex | None = None
+
+    def bytes_used(self) -> int:
+        """An estimate of the memory this holds."""
+        return self.pair.bytes_used() + _BYTES_PER_RECORD * len(self.where) + 300 * len(self._come)
+
+    def is_open(self) -> bool:
+        """Whether an index of the disk is open: never."""
+        return False
+
+    def search(self, words: Sequence[str], k: int) -> list[tuple[str, float]]:
+        """The ids and scores of the ``k`` best records that hold any of the words."""
+        return self.pair.search(words, self, k)
+
+    def take_in(self, sight: Sight, readable: frozenset[ReadClass]) -> None:
+        """Take in what a namespace has more than before, of these classes or more than those before.
+
+        Raises as :meth:`Sight.prove`; what was taken in half is not used again (``pair.whole``).
+        """
+        ns, ledger = sight.leaf.place.ns, sight.ledger
+        joined, forgotten = self._come.get(ns, (0, 0)) if self.classes.get(ns) == readable else (0, 0)
+        self.pair.whole = False
+        held = True
+        for record_id in islice(ledger.forgotten, forgotten, None):
+            held = self.pair.forget(record_id) and held
+            self.where.pop(record_id, None)
+            self._spelled.pop(record_id, None)
+        for record_id in _after(ledger, joined):
+            if record_id not in self.where and sight.tag(record_id).readable in readable:
+                self._take(sight, record_id)
+        self._come[ns] = (ledger.seq + 1, len(ledger.forgotten))
+        self.classes[ns] = readable
+        self.pair.whole = held  # an index that holds what was forgotten goes with it
+
+    def settle(self, sight: Sight) -> None:
+        """Leave out what has ended, and fold a tail that has grown long."""
+        for record_id, end in list(self.pair.ends.items()):
+            if sight.is_over(end):
+                self._leave_out(record_id)
+        tail, base = self.pair.tails[-1], self.pair.base
+        if len(tail) >= LEAST_TAIL and (base is None or len(tail) * TAIL_SHARE >= base.records):
+            with suppress(IndexFailed):
+                self._fold(tail, base)
+
+    def _take(self, sight: Sight, record_id: str) -> None:
+        found, decision = sight.prove(record_id)
+        spelled = spell(found)
+        for old in found.tag.supersedes:
+            self._gone.add(old)
+            self._leave_out(old)
+        self.order.append(record_id)
+        self.members[record_id] = _Met(len(self.order))
+        self.where[record_id] = sight.leaf.place.ns
+        self._spelled[record_id] = " ".join(term for field in spelled for term in field)
+        self.pair.take_in(found.record, spelled, {})
+        if record_id in self._gone or not decision.allowed:
+            self._leave_out(record_id)
+
+    def _leave_out(self, record_id: str) -> None:
+        spelled = self._spelled.get(record_id)
+        held = spelled is not None and self.pair.holds(record_id)
+        self.pair.leave_out(record_id, spelled.split() if held and spelled is not None else None)
+
+    def _fold(self, tail: View, base: Base | None) -> None:
+        """Move the tail into the index."""
+        rows = [Row(one, self.members[one].seq, self._spelled[one]) for one in tail.ids()]
+        index = self._index or MemoryIndex()
+        reader = index.add(rows)
+        before = base.manifest if base is not None else None
+        size = sum(len(row.terms) for row in rows) + (before.size if before is not None else 0)
+        made = Base(
+            Manifest(
+                analyser="",
+                seq=0,
+                head=_ZERO,
+                classes=(),
+                generation="",
+                files=(Kept(name="", size=size, digest=_ZERO),),
+                records=reader.records,
+                tokens=sum(row.length for row in rows) + (before.tokens if before is not None else 0),
+                gone=(),
+                ends={},
+                text=0,
+            ),
+            reader,
+        )
+        if base is not None:
+            made.gone = base.gone
+        self._index, self.pair.base, self.pair.tails = index, made, [View()]
+
+
+def _after(ledger: Ledger, seq: int) -> Iterator[str]:
+    """The members that joined with this event or later, in order."""
+    fresh: list[str] = []
+    for record_id in reversed(ledger.order):
+        if ledger.members[record_id].seq < seq:
+            break
+        fresh.append(record_id)
+    return reversed(fresh)

@@ -1,0 +1,219 @@
+"""Search over the sessions that rights open: one ranking over all of the asker's own, others' apart.
+
+A view in memory follows every session of a project whose records the request may read; which of them
+changed is told by one read of their anchors. Each hit is proven in its own namespace on every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, zip_longest
+from typing import Final, Literal
+
+import msgspec
+
+from nsstore.errors import EscapeError, IntegrityError
+from nsstore.policy import Every, ReadClass, Rights, Source
+from nsstore.scope import Namespace, ScopeEnvelope
+from nsstore.search.budget import ViewCache
+from nsstore.search.joint import Classes, Joint, Key
+from nsstore.store import Sessions, Sight, Store
+
+WIDE_BYTES: Final = 256 * 1024 * 1024
+MOST_ASKERS: Final = 512
+Part = Literal["current", "stale"]
+Place = tuple[str, str]
+"""A user and a project, within the asker's tenant."""
+Opened = tuple[tuple[str, str], ...] | Every
+
+
+class WideHit(msgspec.Struct, frozen=True):
+    """A record that ranked, its score, and the namespace as it was looked at for this call."""
+
+    sight: Sight
+    record_id: str
+    score: float
+
+
+class _Asking:
+    """What one asker may read of a project under one state of the rights, as far as it was looked at.
+
+    ``sights`` are the namespaces that this call looked at.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self.part: Part = part
+        self.seen = 0
+        self.classes: Classes = {}
+        self.broken: set[Namespace] = set()
+        self.sights: dict[Namespace, Sight] = {}
+        self.key: Key | None = None
+
+    def lost(self, ns: Namespace) -> None:
+        """Note that a session is damaged: nothing of it ranks."""
+        self.broken.add(ns)
+        self.sights.pop(ns, None)
+        if self.classes.pop(ns, None) is not None:
+            self.key = None
+
+
+class Wide:
+    """Ranks over several sessions for the requests of one store; any thread may call any method."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sessions: dict[tuple[tuple[str, str], Place], Sessions] = {}
+        self._asking: dict[tuple[ScopeEnvelope, Rights, Place, str], _Asking] = {}
+        self._views: ViewCache[Joint] = ViewCache(WIDE_BYTES)
+
+    def forget(self, ns: Namespace) -> None:
+        """Let go of every view that can hold a record of a namespace."""
+        place = (ns.dimensions[1][1], ns.dimensions[2][1])
+        self._views.drop(lambda key: key[:2] == (ns.tenant, place))
+
+    def holder(self, own: Sight, record_id: str) -> Sight:
+        """The namespace that a record is a member of, among those that are open; ``own`` if there is none.
+
+        Raises :class:`IntegrityError` of the one that holds it.
+        """
+        scope, holding = own.envelope.scope, None
+        for source in own.rights.sessions_of(own.envelope) if record_id not in own.ledger.members else ():
+            place = (source.user_id, source.project_id)
+            sessions = self._followed(scope.tenant, place)
+            with sessions.lock:
+                sessions.look()
+                open_ones = [ns for ns in sessions.all() if _is_open(ns, (source.sessions,))]
+            for ns in open_ones:  # all of them, so that none is told from another by the time it takes
+                with suppress(IntegrityError, EscapeError):
+                    if record_id in self._store.leaf(ns).read().members:
+                        holding = ns
+        return own if holding is None else Sight.of(self._store.leaf(holding), own.envelope, own.rights)
+
+    def search(
+        self, own: Sight, sources: Sequence[Source], words: tuple[str, ...], k: int, part: Part
+    ) -> tuple[list[WideHit], bool]:
+        """The ``k`` best of the own sessions and of others', interleaved by rank; whether some are missing.
+
+        ``own`` is the asker's own session, whose damage is raised: that of another one leaves it out.
+        """
+        mine = own.envelope.scope.user_id
+        places = dict.fromkeys([(mine, own.envelope.scope.project_id)])
+        places.update(dict.fromkeys((one.user_id, one.project_id) for one in sources))
+        ranked: list[list[WideHit]] = []
+        incomplete = False
+        for place in places:
+            opened = [one.sessions for one in sources if (one.user_id, one.project_id) == place]
+            sessions = self._followed(own.leaf.place.ns.tenant, place)
+            with sessions.lock:
+                asking = self._looked(own, place, sessions, opened, part)
+                view = self._view(place, asking, own)
+                found = view.search(words, k)
+                ranked.append([one for one in self._met(asking, view, own, found) if one is not None])
+            incomplete = incomplete or bool(asking.broken) or sessions.unknown > 0
+        merged = chain.from_iterable(zip_longest(*ranked))
+        return [one for one in merged if one is not None][:k], incomplete
+
+    def _looked(
+        self, own: Sight, place: Place, sessions: Sessions, opened: Sequence[Opened], part: Part
+    ) -> _Asking:
+        """What the asker may read of a project by now: only sessions that changed are looked at."""
+        length = sessions.look()
+        asking = self._asked(own, place, part)
+        asking.sights = {}
+        for ns in dict.fromkeys(sessions.changes[asking.seen : length]):
+            if ns == own.leaf.place.ns or _is_open(ns, opened):
+                self._look(own, ns, asking)
+        asking.seen = length
+        return asking
+
+    def _met(
+        self, asking: _Asking, view: Joint, own: Sight, ranked: Sequence[tuple[str, float]]
+    ) -> Iterator[WideHit | None]:
+        """Each hit with its own namespace as it is now; ``None`` where that is damaged."""
+        for record_id, score in ranked:
+            ns = view.where[record_id]
+            sight = asking.sights.get(ns) or self._look(own, ns, asking)
+            yield WideHit(sight, record_id, score) if sight and record_id in sight.ledger.members else None
+
+    def _followed(self, tenant: tuple[str, str], place: Place) -> Sessions:
+        found = self._sessions.get((tenant, place))
+        if found is None:
+            found = self._sessions.setdefault((tenant, place), Sessions(self._store, tenant, *place))
+        return found
+
+    def _asked(self, own: Sight, place: Place, part: Part) -> _Asking:
+        key = (own.envelope, own.rights, place, part)
+        found = self._asking.pop(key, None) or _Asking(part=part)
+        self._asking[key] = found
+        while len(self._asking) > MOST_ASKERS:
+            del self._asking[next(iter(self._asking))]
+        return found
+
+    def _look(self, own: Sight, ns: Namespace, asking: _Asking) -> Sight | None:
+        """A namespace now, and what of it is readable; ``None`` for one that is damaged, which is told."""
+        sight = own
+        if ns != own.leaf.place.ns:
+            try:
+                sight = Sight.of(self._store.leaf(ns), own.envelope, own.rights)
+                sight.classes()
+            except (IntegrityError, EscapeError):
+                asking.lost(ns)
+                return None
+        asking.broken.discard(ns)
+        asking.sights[ns] = sight
+        readable = frozenset(one for one in sight.classes() if _belongs(sight, one, asking.part))
+        if asking.classes.get(ns, frozenset()) != readable:
+            asking.classes.pop(ns, None)
+            asking.key = None
+            if readable:
+                asking.classes[ns] = readable
+        return sight
+
+    def _view(self, place: Place, asking: _Asking, own: Sight) -> Joint:
+        """The view of exactly what is readable, caught up with what was looked at just now."""
+        while True:
+            if asking.key is None:
+                asking.key = frozenset(asking.classes.items())
+            cached = (own.leaf.place.ns.tenant, place, asking.key)
+            view = self._views.get(cached) or self._grown(cached[:2], asking) or Joint()
+            if not view.pair.whole:
+                view = Joint()
+            if self._catch_up(view, asking, own):
+                self._views.put(cached, view)
+                return view
+
+    def _catch_up(self, view: Joint, asking: _Asking, own: Sight) -> bool:
+        """Whether all that is readable is in the view now; ``False`` if some of it turned out damaged."""
+        behind = [ns for ns in asking.sights if ns in asking.classes]
+        if view.key is not asking.key:
+            behind += [ns for ns, one in asking.classes.items() if view.classes.get(ns) != one]
+        for ns in dict.fromkeys(behind):
+            try:
+                sight = asking.sights.get(ns) or Sight.of(self._store.leaf(ns), own.envelope, own.rights)
+                view.take_in(sight, asking.classes[ns])
+            except (IntegrityError, EscapeError):
+                if ns == own.leaf.place.ns:
+                    raise
+                asking.lost(ns)
+                return False
+        view.key = asking.key
+        view.settle(own)
+        return True
+
+    def _grown(self, of: tuple[tuple[str, str], Place], asking: _Asking) -> Joint | None:
+        """A view of less than what is readable now, taken from whom it served: it only has to grow."""
+
+        def is_less(view: Joint) -> bool:
+            return all(held <= asking.classes.get(ns, frozenset()) for ns, held in view.classes.items())
+
+        return self._views.take_best(lambda key: key[:2] == of, is_less, lambda view: len(view.where))
+
+
+def _is_open(ns: Namespace, opened: Sequence[Opened]) -> bool:
+    return any(isinstance(one, Every) or ns.dimensions[3] in one for one in opened)
+
+
+def _belongs(sight: Sight, readable: ReadClass, part: Part) -> bool:
+    decision = sight.decision_of(readable)
+    return decision.allowed and decision.stale == (part == "stale")

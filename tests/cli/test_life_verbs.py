@@ -1,0 +1,290 @@
+"""Forget, edit and expire, as a person or a program sees them."""
+
+import os
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nsstore.cli import printing
+from tests.cli.conftest import Person
+
+HOUSE = Path(__file__).parents[2]
+Editor = Callable[[str], None]
+
+
+@pytest.fixture
+def editor(person: Person, monkeypatch: pytest.MonkeyPatch) -> Editor:
+    """Makes a Python program the editor; it finds the file's path in ``path``."""
+    room = person.place / "temporary"
+    room.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    person.env |= {"XDG_RUNTIME_DIR": None, "VISUAL": None}
+
+    def make(code: str) -> None:
+        program = person.place / "editor.py"
+        program.write_text(f"import os, sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{code}\n")
+        person.env["EDITOR"] = shlex.join([sys.executable, str(program)])
+
+    return make
+
+
+def nothing_left(person: Person) -> bool:
+    """Whether the place for temporary files is empty."""
+    return list((person.place / "temporary").iterdir()) == []
+
+
+def test_edit_writes_a_new_version(person: Person, editor: Editor) -> None:
+    """The edited text takes the old one's place, with all that was said of it; nothing stays outside."""
+    old = person.remember("one quartz\n", "--title", "T", "--tag", "blue", "--kind", "lesson", "--ttl", "90d")
+    seen = person.place / "seen"
+    editor(
+        "modes = [oct(one.stat().st_mode) for one in (path, path.parent)]\n"
+        f"Path({str(seen)!r}).write_text(' '.join(modes))\n"
+        "path.with_name('record.md~').write_text(path.read_text())\n"
+        "path.write_text(path.read_text().replace('one', 'two'))"
+    )
+    new = person.ok("edit", old).strip()
+    found, before = person.json("get", new), person.json("get", old)
+    assert (found["text"], found["supersedes"]) == ("two quartz\n", [old])
+    for field in ("title", "tags", "kind", "expires_at", "sensitivity", "retention_class", "privacy"):
+        assert found[field] == before[field]
+    assert [one["record_id"] for one in person.json("list")["items"]] == [new]
+    assert seen.read_text() == "0o100600 0o40700"
+    assert nothing_left(person)
+
+
+@pytest.mark.parametrize("code", ["", "path.write_text(path.read_text() + '\\n')"])
+def test_an_unchanged_text_writes_nothing(person: Person, editor: Editor, code: str) -> None:
+    """Nothing is written if nothing changed, nor if the editor only ended the last line."""
+    old = person.remember("one")
+    editor(code)
+    done = person("edit", old)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "nothing is written" in done.stderr
+    assert len(person.json("list")["items"]) == 1
+    assert nothing_left(person)
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [
+        ("path.write_text('x'); sys.exit(1)", 5), ("os.kill(os.getpid(), 9)", 5), ("path.unlink()", 3),
+        ("path.write_bytes(b'\\xff')", 3), ("path.write_text('')", 3), ("path.write_text('x' * 262_145)", 3),
+    ],
+)  # fmt: skip
+def test_an_editor_that_fails_writes_nothing(
+    person: Person, editor: Editor, code: str, exit_code: int
+) -> None:
+    """Whatever goes wrong, no version is written and nothing stays outside the store."""
+    old = person.remember("one")
+    editor(code)
+    assert person("edit", old).exit_code == exit_code
+    assert [one["record_id"] for one in person.json("list")["items"]] == [old]
+    assert nothing_left(person)
+
+
+def test_an_editor_that_is_none(person: Person, editor: Editor) -> None:
+    """A command that is not there, or is no command, is named by its variables."""
+    old = person.remember("one")
+    editor("")
+    for command in ("/nowhere/editor", "unbalanced 'quote"):
+        done = person("edit", old, EDITOR=command)
+        assert done.exit_code == 3
+        assert "EDITOR" in done.stderr
+    assert nothing_left(person)
+
+
+def test_edit_where_the_temporary_files_are_the_store(person: Person) -> None:
+    """The text is never written to a place inside the store or its trust home."""
+    old = person.remember("one")
+    for inside in (person.store, *person.trust.iterdir()):
+        done = person("edit", old, XDG_RUNTIME_DIR=str(inside), EDITOR="true")
+        assert done.exit_code == 3
+        assert "outside the store" in done.stderr
+
+
+def test_edit_of_what_is_not_current(person: Person, editor: Editor) -> None:
+    """What is superseded is not edited, if only while the editor is open, nor what is denied."""
+    old = person.remember("one")
+    person.remember("two", "--supersedes", old)
+    editor("path.write_text('three')")
+    assert person("edit", old).exit_code == 5
+    other = person.remember("other")
+    own = {name: value for name, value in person.env.items() if value is not None}
+    remember = [sys.executable, "-m", "nsstore", "remember", "meanwhile", "--supersedes", other]
+    editor(
+        "import subprocess\n"
+        f"subprocess.run({remember!r}, env={dict(os.environ) | own!r}, cwd={str(HOUSE)!r}, check=True)\n"
+        "path.write_text('three')"
+    )
+    assert person("edit", other).exit_code == 5
+    assert "three" not in [one["text"] for one in person.json("list")["items"]]
+    assert person("edit", other, NSSTORE_AGENT="codex").exit_code == 4
+
+
+def test_edit_that_is_told_to_end(person: Person, editor: Editor) -> None:
+    """Told to end while the editor is open, it leaves nothing behind and writes nothing."""
+    old = person.remember("one")
+    editor("import time\nPath('started').touch()\ntime.sleep(60)")
+    own = {name: value for name, value in person.env.items() if value is not None}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "nsstore", "edit", old],
+        env={**os.environ, **own, "TMPDIR": str(person.place / "temporary"), "PYTHONPATH": str(HOUSE)},
+        cwd=person.place,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 30
+    while not (person.place / "started").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not nothing_left(person)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(30) == 128 + signal.SIGTERM
+    assert nothing_left(person)
+    assert len(person.json("list")["items"]) == 1
+
+
+def test_forget_a_record(person: Person) -> None:
+    """Its id and those it took the place of are printed; afterwards it is not there, in no file."""
+    old = person.remember("quartz one")
+    new = person.remember("quartz two", "--supersedes", old)
+    assert person.ok("forget", new, "--dry-run").split() == [old, new]
+    assert person.json("forget", new)["count"] == 2
+    assert person("forget", new).exit_code == person("get", new).exit_code == 4
+    assert not [path for path in person.store.rglob("*") if path.is_file() and b"quartz" in path.read_bytes()]
+    assert person.ok("check").endswith("nothing is wrong\n")
+
+
+def test_forget_only_this(person: Person) -> None:
+    """The older version stays, and is current again."""
+    old = person.remember("one")
+    new = person.remember("two", "--supersedes", old)
+    assert person.ok("forget", new, "--only-this").split() == [new]
+    assert [one["record_id"] for one in person.json("list")["items"]] == [old]
+
+
+def test_forget_a_document(person: Person) -> None:
+    """Every version of a key goes."""
+    ids = [person.ok("state", "put", "plan", text).strip() for text in ("one", "two")]
+    assert person.ok("state", "forget", "plan", "--dry-run").split() == ids
+    assert person.json("state", "forget", "plan")["records"] == ids
+    assert person("state", "get", "plan").exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("whole", "left"),
+    [
+        (("--whole", "session"), {"tuesday", "other", "bob", "evil", "bob's atlas"}),
+        (("--whole", "project"), {"other", "bob", "evil", "bob's atlas"}),
+        (("--whole", "project", "--every-user"), {"other", "bob", "evil"}),
+        (("--whole", "user"), {"bob", "evil", "bob's atlas"}),
+    ],
+)
+def test_forget_a_whole_scope(person: Person, whole: tuple[str, ...], left: set[str]) -> None:
+    """Exactly what is named goes, whichever agent wrote it; a second time there is nothing."""
+    scopes: dict[str, dict[str, str | None]] = {
+        "monday": {}, "codex": {"NSSTORE_AGENT": "codex"}, "tuesday": {"NSSTORE_SESSION": "tuesday"},
+        "other": {"NSSTORE_PROJECT": "other"}, "bob": {"NSSTORE_USER": "bob", "NSSTORE_PROJECT": "bobs"},
+        "bob's atlas": {"NSSTORE_USER": "bob"}, "evil": {"NSSTORE_TENANT": "evil"},
+    }  # fmt: skip
+    for text, env in scopes.items():
+        person.remember(text, **env)
+    going = len(scopes) - len(left)
+    assert person.json("forget", *whole, "--dry-run")["records"] == going
+    done = person.json("forget", *whole, "--unattended")
+    assert (done["records"], done["dry_run"]) == (going, False)
+    assert person.json("forget", *whole, "--unattended")["records"] == 0
+    there = {one["text"] for env in scopes.values() for one in person.json("list", **env)["items"]}
+    assert there == left
+
+
+def test_forget_asks_before_a_whole_scope(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a terminal it is asked for with the number; without one it ends at once and names the flag."""
+    person.remember("one")
+    done = person("forget", "--whole", "user")
+    assert done.exit_code == 5
+    assert "--unattended" in done.stderr
+    monkeypatch.setattr(printing, "somebody_answers", lambda: True)
+    refused = person("forget", "--whole", "user", given="n\n")
+    assert refused.exit_code == 130
+    assert "Forget 1 record of tenant acme, user ada for good?" in refused.stderr
+    assert len(person.json("list")["items"]) == 1
+    assert person("forget", "--whole", "user", given="y\n").exit_code == 0
+    assert person.json("list")["items"] == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (), ("019a2b3c-4d5e-7f60-8123-456789abcdef", "--whole", "user"), ("--whole", "user", "--only-this"),
+        ("019a2b3c-4d5e-7f60-8123-456789abcdef", "--leave-held"), ("--whole", "user", "--every-user"),
+        ("no-id",),
+    ],
+)  # fmt: skip
+def test_forget_something_unclear(person: Person, args: tuple[str, ...]) -> None:
+    """What is not clear is refused, and nothing goes."""
+    person.remember("one")
+    assert person("forget", *args).exit_code == 3
+    assert len(person.json("list")["items"]) == 1
+
+
+def test_forget_a_scope_that_is_not_given(person: Person) -> None:
+    """BR-09: a missing dimension never means every one."""
+    person.remember("one")
+    for missing in ("NSSTORE_TENANT", "NSSTORE_USER", "NSSTORE_PROJECT", "NSSTORE_SESSION"):
+        env: dict[str, str | None] = {missing: None}
+        assert person("forget", "--whole", "session", "--unattended", **env).exit_code == 3
+    assert len(person.json("list")["items"]) == 1
+
+
+def test_what_is_held(person: Person) -> None:
+    """It refuses a whole scope, unless the others are to go without it."""
+    held = person.remember("held", "--retention-class", "legal_hold")
+    person.remember("other")
+    assert person("forget", held).exit_code == 5
+    assert person("forget", "--whole", "user", "--unattended").exit_code == 5
+    assert len(person.json("list")["items"]) == 2
+    assert person.json("forget", "--whole", "user", "--unattended", "--leave-held")["records"] == 1
+    assert [one["record_id"] for one in person.json("list")["items"]] == [held]
+
+
+def test_expire(person: Person) -> None:
+    """What has expired is not listed, and goes from the disk when it is told to."""
+    ends = person.remember("quartz ends", "--ttl", "1s")
+    person.remember("stays", "--expires-at", "2099-01-01T00:00:00Z")
+    time.sleep(1.1)
+    assert [one["text"] for one in person.json("list")["items"]] == ["stays"]
+    assert person.file_of(ends).exists()
+    assert person.json("expire", "--dry-run")["records"] == 1
+    assert person.json("expire")["records"] == 1
+    assert person.json("expire")["records"] == 0
+    assert not list(person.store.rglob(f"{ends}.md"))
+    assert "1 record forgotten for good" not in person("expire").stderr
+
+
+@pytest.mark.parametrize(
+    "ttl", ["", "5", "d", "-1d", "1.5h", "5y", "\N{ARABIC-INDIC DIGIT FIVE}d", "0s", "999999w"]
+)
+def test_a_length_that_is_none(person: Person, ttl: str) -> None:
+    """A number and a unit, above nothing and within a hundred years, or it is refused."""
+    assert person("remember", "x", f"--ttl={ttl}").exit_code == 3
+    assert person.json("list")["items"] == []
+
+
+def test_the_file_of_an_edit_is_private_under_any_umask(person: Person, editor: Editor) -> None:
+    """Other users can neither read the file nor list its directory, whatever the umask."""
+    old = person.remember("one")
+    modes = person.place / "modes"
+    editor(f"Path({str(modes)!r}).write_text(f'{{path.stat().st_mode}} {{path.parent.stat().st_mode}}')")
+    before = os.umask(0)
+    try:
+        person("edit", old)
+    finally:
+        os.umask(before)
+    assert all(stat.S_IMODE(int(mode)) & 0o077 == 0 for mode in modes.read_text().split())
