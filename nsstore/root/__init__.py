@@ -5,7 +5,8 @@ Every other room hands it a path relative to a :class:`Root` and gets back a che
 
 from nsstore.root.checks import NOT_OURS
 from nsstore.root.flusher import flusher
-from nsstore.root.handles import READ, WRITE, Dir, File, NewFile
+from nsstore.root.folders import Dir
+from nsstore.root.handles import READ, WRITE, File, NewFile
 from nsstore.root.locks import LIMIT_SECONDS, RANGES, FileLock, RangeLock
 from nsstore.root.opener import KernelOpener, Opener, WalkOpener
 from nsstore.root.places import (

@@ -14,7 +14,8 @@ from typing import Final, Self
 from nsstore.errors import Refused
 from nsstore.root import steps
 from nsstore.root.checks import failure
-from nsstore.root.handles import Dir, File
+from nsstore.root.folders import Dir
+from nsstore.root.handles import File
 from nsstore.root.steps import step
 from nsstore.root.tree import Root
 

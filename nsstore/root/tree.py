@@ -14,7 +14,8 @@ from typing import Final, Self
 from nsstore.errors import EscapeError, InvalidInput, Refused, SystemFailure
 from nsstore.root import system
 from nsstore.root.checks import as_seen, failure, require_directory
-from nsstore.root.handles import READ, Dir, File
+from nsstore.root.folders import Dir
+from nsstore.root.handles import READ, File
 from nsstore.root.opener import DIRECTORY, Opener, best_opener
 from nsstore.root.places import check_path, make_private
 from nsstore.root.steps import step

@@ -13,7 +13,7 @@ import time
 
 from nsstore.errors import SystemFailure
 from nsstore.root.checks import failure
-from nsstore.root.handles import Dir
+from nsstore.root.folders import Dir
 from nsstore.root.opener import ALWAYS, DIRECTORY, require_name
 from nsstore.root.steps import step
 

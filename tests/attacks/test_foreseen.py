@@ -11,8 +11,9 @@ import pytest
 
 import nsstore
 from nsstore.root import steps
+from nsstore.root.folders import Dir
 from nsstore.root.handles import READ as ONLY_READ
-from nsstore.root.handles import Dir, File
+from nsstore.root.handles import File
 
 NA = nsstore.NA
 
