@@ -77,8 +77,15 @@ class RightsList:
         ``sealed_id`` is a record id that the caller knows to be sealed: it begins with a time. Raises
         :class:`SystemFailure` if the system would not let it look.
         """
-        head, written = self.trust.home.seen(layout.RIGHTS_HEAD), self.root.seen(layout.RIGHTS_LIST)
-        seen = self._seen
+        seen, home = self._seen, self.trust.home
+        if (
+            seen is not None
+            and seen[:2] == (None, None)
+            and home.lacks(layout.RIGHTS_HEAD)
+            and self.root.lacks(layout.RIGHTS_LIST)
+        ):
+            return seen[2]  # as in most stores: no owner, no list
+        head, written = home.seen(layout.RIGHTS_HEAD), self.root.seen(layout.RIGHTS_LIST)
         if seen is None or (seen[0], seen[1]) != (head, written):
             standing = self._decided(self._read())
             self._seen = (head, written, standing) if _settled(head) and _settled(written) else None

@@ -150,7 +150,8 @@ def test_more_tenants_than_are_kept_open(office: Office) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
-    assert len(os.listdir("/proc/self/fd")) <= before + 3 * 8
+    office.flush()  # what the flusher holds open for a moment is not the log's
+    assert len(os.listdir("/proc/self/fd")) <= before + 3 * (8 + 3)  # one that is in use is let go later
     log.close()
     assert len(os.listdir("/proc/self/fd")) == before
     assert sum(verify(log, tenant).events for tenant in tenants) == 12 + 4 * 60
