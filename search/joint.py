@@ -37,8 +37,8 @@ class _Met(msgspec.Struct, frozen=True):
 class Joint:
     """What one set of readable classes of a project holds, and how far along each ledger it has come.
 
-    ``order`` and ``members`` are the records as they were met: first all that there were, namespace by
-    namespace, then each as it came. Whoever uses one holds the lock of its sessions.
+    ``order`` and ``members`` are the records as they were met: no answer shows it. Whoever uses one
+    holds the lock of its sessions.
     """
 
     def __init__(self) -> None:
@@ -48,8 +48,10 @@ class Joint:
         self.members: dict[str, _Met] = {}
         self.classes: Classes = {}
         self.key: Key | None = None
+        self.upto = 0  # how far along the changes of its sessions
         self._spelled: dict[str, str] = {}
         self._gone: set[str] = set()
+        self._superseding: set[str] = set()
         self._come: dict[Namespace, tuple[int, int]] = {}
         self._index: MemoryIndex | None = None
 
@@ -62,8 +64,18 @@ class Joint:
         return False
 
     def search(self, words: Sequence[str], k: int) -> list[tuple[str, float]]:
-        """The ids and scores of the ``k`` best records that hold any of the words."""
-        return self.pair.search(words, self, k)
+        """The ids and scores of the ``k`` best records that hold any of the words.
+
+        Ties are in the order of the ids, which are made in order of time: in that of meeting them a
+        record that nobody here may read, or another one's question, could show.
+        """
+        limit = k + 1
+        while True:
+            found = self.pair.search(words, self, limit)
+            if len(found) < limit or found[-1][1] < found[k - 1][1]:
+                break
+            limit *= 4
+        return sorted(found, key=lambda one: (-one[1], one[0]))[:k]
 
     def take_in(self, sight: Sight, readable: frozenset[ReadClass]) -> None:
         """Take in what a namespace has more than before, of these classes or more than those before.
@@ -72,10 +84,9 @@ class Joint:
         """
         ns, ledger = sight.leaf.place.ns, sight.ledger
         joined, forgotten = self._come.get(ns, (0, 0)) if self.classes.get(ns) == readable else (0, 0)
-        self.pair.whole = False
-        held = True
+        held, self.pair.whole = self.pair.whole, False
         for record_id in islice(ledger.forgotten, forgotten, None):
-            held = self.pair.forget(record_id) and held
+            held = self.pair.forget(record_id) and held and record_id not in self._superseding
             self.where.pop(record_id, None)
             self._spelled.pop(record_id, None)
         for record_id in _after(ledger, joined):
@@ -100,6 +111,7 @@ class Joint:
         spelled = spell(found)
         for old in found.tag.supersedes:
             self._gone.add(old)
+            self._superseding.add(record_id)
             self._leave_out(old)
         self.order.append(record_id)
         self.members[record_id] = _Met(len(self.order))

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from nsstore.errors import EscapeError, IntegrityError
-from nsstore.policy import Every, ReadClass, Rights, Source
+from nsstore.policy import Every, ReadClass, Rights, Source, decide_class
 from nsstore.scope import Namespace, ScopeEnvelope
 from nsstore.search.budget import ViewCache
 from nsstore.search.joint import Classes, Joint, Key
@@ -88,7 +88,16 @@ class Wide:
                 with suppress(IntegrityError, EscapeError):
                     if record_id in self._store.leaf(ns).read().members:
                         holding = ns
-        return own if holding is None else Sight.of(self._store.leaf(holding), own.envelope, own.rights)
+        if holding is None:
+            return own
+        leaf = self._store.leaf(holding)
+        try:
+            return Sight.of(leaf, own.envelope, own.rights)
+        except (IntegrityError, EscapeError):
+            tagged = leaf.tags.get(record_id)  # whether it would be visible is known from before, or not
+            if tagged is not None and decide_class(own.envelope, tagged.readable, own.rights).allowed:
+                raise
+            return own
 
     def search(
         self, own: Sight, sources: Sequence[Source], words: tuple[str, ...], k: int, part: Part
@@ -107,10 +116,10 @@ class Wide:
             sessions = self._followed(own.leaf.place.ns.tenant, place)
             with sessions.lock:
                 asking = self._looked(own, place, sessions, opened, part)
-                view = self._view(place, asking, own)
+                view = self._view(place, asking, own, sessions)
                 found = view.search(words, k)
                 ranked.append([one for one in self._met(asking, view, own, found) if one is not None])
-            incomplete = incomplete or bool(asking.broken) or sessions.unknown > 0
+            incomplete = incomplete or bool(asking.broken) or _lacks(sessions, opened)
         merged = chain.from_iterable(zip_longest(*ranked))
         return [one for one in merged if one is not None][:k], incomplete
 
@@ -121,8 +130,12 @@ class Wide:
         length = sessions.look()
         asking = self._asked(own, place, part)
         asking.sights = {}
-        for ns in dict.fromkeys(sessions.changes[asking.seen : length]):
-            if ns == own.leaf.place.ns or _is_open(ns, opened):
+        mine = own.leaf.place.ns
+        at_home = place == (own.envelope.scope.user_id, own.envelope.scope.project_id)
+        if at_home:  # it was looked at before its head: what came between is seen by the next look
+            self._look(own, mine, asking)
+        for ns in dict.fromkeys((*sessions.changes[asking.seen : length], *asking.broken)):
+            if ns != mine and _is_open(ns, opened):
                 self._look(own, ns, asking)
         asking.seen = length
         return asking
@@ -170,22 +183,23 @@ class Wide:
                 asking.classes[ns] = readable
         return sight
 
-    def _view(self, place: Place, asking: _Asking, own: Sight) -> Joint:
+    def _view(self, place: Place, asking: _Asking, own: Sight, sessions: Sessions) -> Joint:
         """The view of exactly what is readable, caught up with what was looked at just now."""
         while True:
             if asking.key is None:
                 asking.key = frozenset(asking.classes.items())
             cached = (own.leaf.place.ns.tenant, place, asking.key)
             view = self._views.get(cached) or self._grown(cached[:2], asking) or Joint()
-            if not view.pair.whole:
+            if not view.pair.whole or view.classes.keys() - asking.classes.keys():
                 view = Joint()
-            if self._catch_up(view, asking, own):
+            if self._catch_up(view, asking, own, sessions) and view.pair.whole:
                 self._views.put(cached, view)
                 return view
 
-    def _catch_up(self, view: Joint, asking: _Asking, own: Sight) -> bool:
+    def _catch_up(self, view: Joint, asking: _Asking, own: Sight, sessions: Sessions) -> bool:
         """Whether all that is readable is in the view now; ``False`` if some of it turned out damaged."""
         behind = [ns for ns in asking.sights if ns in asking.classes]
+        behind += [ns for ns in sessions.changes[view.upto : asking.seen] if ns in asking.classes]
         if view.key is not asking.key:
             behind += [ns for ns, one in asking.classes.items() if view.classes.get(ns) != one]
         for ns in dict.fromkeys(behind):
@@ -198,6 +212,7 @@ class Wide:
                 asking.lost(ns)
                 return False
         view.key = asking.key
+        view.upto = asking.seen
         view.settle(own)
         return True
 
@@ -208,6 +223,13 @@ class Wide:
             return all(held <= asking.classes.get(ns, frozenset()) for ns, held in view.classes.items())
 
         return self._views.take_best(lambda key: key[:2] == of, is_less, lambda view: len(view.where))
+
+
+def _lacks(sessions: Sessions, opened: Sequence[Opened]) -> bool:
+    """Whether a session that is open is gone: every one of the project's, or one of those named."""
+    return any(
+        bool(sessions.unknown) if isinstance(one, Every) else any(map(sessions.lacks, one)) for one in opened
+    )
 
 
 def _is_open(ns: Namespace, opened: Sequence[Opened]) -> bool:

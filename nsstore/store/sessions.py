@@ -22,7 +22,7 @@ class Sessions:
     """Follows the heads of every session of a project by one read of their anchors.
 
     ``changes`` names each session as often as its head was found to be another one, oldest first;
-    ``unknown`` counts chains that the trust home knows and of which no ledger is here: something is
+    ``unknown`` are the chains that the trust home knows and of which no ledger is here: something is
     missing. What a session holds is for its own namespace to say. Whoever looks and goes on from what
     was seen holds ``lock``.
     """
@@ -40,26 +40,32 @@ class Sessions:
         self._named: dict[bytes, Namespace] = {}
         self._components: set[str] = set()
         self.changes: list[Namespace] = []
-        self.unknown = 0
+        self.unknown = frozenset[bytes]()
 
     def look(self) -> int:
         """Look once, and return how long ``changes`` is then."""
         home = self._store.trust.home
         with self.lock:
             seen = home.seen(self._anchors) if home.exact_times else None
-            if seen is not None and seen == self._seen:
+            if seen is not None and seen == self._seen and not self.unknown:
                 return len(self.changes)
             self._seen = seen  # of before it is read: what changes meanwhile is seen by the next look
             raw = home.read(self._anchors, _MOST_BYTES) or b""
-            if raw != self._raw:
+            if raw != self._raw or self.unknown:
                 cells = cells_by_name(raw)
                 changed = [name for name, cell in cells.items() if self._cells.get(name) != cell]
                 if not self._named.keys() >= cells.keys():
                     self._named.update(self._list())
+                changed += [name for name in self.unknown if name in self._named and name not in changed]
+                self.unknown = frozenset(cells.keys() - self._named.keys())
                 self.changes += [self._named[name] for name in changed if name in self._named]
-                self.unknown = len(cells.keys() - self._named.keys())
                 self._cells, self._raw = cells, raw
             return len(self.changes)
+
+    def lacks(self, session: tuple[str, str]) -> bool:
+        """Whether the trust home knows a session of which no ledger was here at the last look."""
+        dimensions = (*self._ids, session)
+        return Chain(self._store.trust.store_id, "memory", dimensions).name in self.unknown
 
     def all(self) -> tuple[Namespace, ...]:
         """Every session that has a head and a ledger, in the order they were met."""
