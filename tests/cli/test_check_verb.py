@@ -374,9 +374,10 @@ def test_an_audit_that_takes_nothing_is_found(full: Person, monkeypatch: pytest.
 
 def test_what_this_user_cannot_write_is_found(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     """A root and a trust home that only may be read are named, also while the store is empty."""
+    real = os.access
 
-    def refuse(*_: object) -> bool:
-        return False
+    def refuse(path: str, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> bool:
+        return mode != os.W_OK and real(path, mode, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(os, "access", refuse)
     found = person.json("check")["findings"]
