@@ -9,7 +9,7 @@ import msgspec
 
 from nsstore.audit import AuditEvent, EventKind, spelled
 from nsstore.errors import EscapeError, IntegrityError, InvalidInput
-from nsstore.policy import ReadClass, Source
+from nsstore.policy import Source
 from nsstore.scope import Namespace, ScopeEnvelope, Sensitivity, envelope_fields, memory_namespace
 from nsstore.search.analyser import query_terms
 from nsstore.search.matches import Matched, matched
@@ -160,7 +160,7 @@ class Searcher:
             return ()
         if looked.sources:
             return self._wide_hits(sight, words, k, part, looked)
-        readable = frozenset(one for one in sight.classes() if self._belongs(sight, one, part))
+        readable = sight.readable(stale=part == "stale")
         if not readable:
             return ()
         ranked = self.views.of(sight, readable).search(words, sight.ledger, k)
@@ -198,11 +198,6 @@ class Searcher:
             if decision.allowed:
                 found.append(_hit(one.sight, proven, one.score, matched(proven, words)))
         return tuple(found)
-
-    @staticmethod
-    def _belongs(sight: Sight, readable: ReadClass, part: Part) -> bool:
-        decision = sight.decision_of(readable)
-        return decision.allowed and decision.stale == (part == "stale")
 
 
 def _hit(sight: Sight, proven: Proven, score: float, found: Matched) -> Hit:

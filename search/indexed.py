@@ -71,16 +71,23 @@ class Candidate:
 class Base:
     """An open index, what it was folded of, and what of it is gone."""
 
-    def __init__(self, manifest: Manifest, reader: Reader) -> None:
-        self.manifest = manifest
+    def __init__(self, reader: Reader, *, tokens: int, size: int, manifest: Manifest | None = None) -> None:
+        """``tokens`` counts the terms of all that was folded, repeats included; ``size`` is in bytes.
+
+        ``manifest`` is what the disk keeps of it, if it is kept there.
+        """
         self.reader = reader
+        self.manifest = manifest
+        self.folded_tokens = tokens
+        self.size = size
         self.gone = Gone()
-        self.average_length = manifest.tokens / max(1, manifest.records)
+        self.average_length = tokens / max(1, reader.records)
 
     @classmethod
     def of(cls, opened: Opened) -> Base:
         """The half that was just opened."""
-        return cls(opened.manifest, opened.reader)
+        manifest = opened.manifest
+        return cls(opened.reader, tokens=manifest.tokens, size=manifest.size, manifest=manifest)
 
     @property
     def records(self) -> int:
@@ -90,7 +97,7 @@ class Base:
     @property
     def tokens(self) -> int:
         """How many terms these hold together, repeats included."""
-        return self.manifest.tokens - self.gone.tokens
+        return self.folded_tokens - self.gone.tokens
 
     def holding(self, term: str) -> int:
         """How many of these hold a term."""

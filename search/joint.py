@@ -13,7 +13,6 @@ from nsstore.ledger import Ledger
 from nsstore.policy import ReadClass
 from nsstore.scope import Namespace
 from nsstore.search.indexed import Base
-from nsstore.search.manifest import Kept, Manifest
 from nsstore.search.matches import spell
 from nsstore.search.pair import Pair
 from nsstore.search.tantivy_door import IndexFailed, MemoryIndex, Row
@@ -25,11 +24,10 @@ Key = frozenset[tuple[Namespace, frozenset[ReadClass]]]
 LEAST_TAIL: Final = 1_000  # records from which on the tail is worth an index,
 TAIL_SHARE: Final = 8  # and one of so many of it
 _BYTES_PER_RECORD: Final = 500
-_ZERO: Final = "0" * 64
 
 
 class _Met(msgspec.Struct, frozen=True):
-    """When a record was taken in: what ties keep to."""
+    """When a record was taken in, by which the index finds it again."""
 
     seq: int
 
@@ -131,25 +129,10 @@ class Joint:
         rows = [Row(one, self.members[one].seq, self._spelled[one]) for one in tail.ids()]
         index = self._index or MemoryIndex()
         reader = index.add(rows)
-        before = base.manifest if base is not None else None
-        size = sum(len(row.terms) for row in rows) + (before.size if before is not None else 0)
-        made = Base(
-            Manifest(
-                analyser="",
-                seq=0,
-                head=_ZERO,
-                classes=(),
-                generation="",
-                files=(Kept(name="", size=size, digest=_ZERO),),
-                records=reader.records,
-                tokens=sum(row.length for row in rows) + (before.tokens if before is not None else 0),
-                gone=(),
-                ends={},
-                text=0,
-            ),
-            reader,
-        )
+        tokens, size = sum(row.length for row in rows), sum(len(row.terms) for row in rows)
+        made = Base(reader, tokens=tokens, size=size)
         if base is not None:
+            made = Base(reader, tokens=tokens + base.folded_tokens, size=size + base.size)
             made.gone = base.gone
         self._index, self.pair.base, self.pair.tails = index, made, [View()]
 

@@ -49,7 +49,7 @@ class Pair:
         """An estimate of the memory this view holds, what is mapped of its index included."""
         held = sum(tail.bytes_used() for tail in self.tails) + 2 * _BYTES_OF_A_COUNT * len(self.ends)
         if self.base is not None:
-            held += _BYTES_OF_A_READER + self.base.manifest.size
+            held += _BYTES_OF_A_READER + self.base.size
             held += _BYTES_OF_A_COUNT * len(self.base.gone.holding)
         return held
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from nsstore.errors import EscapeError, IntegrityError
-from nsstore.policy import Every, ReadClass, Rights, Source, decide_class
+from nsstore.policy import Every, Rights, Source, decide_class
 from nsstore.scope import Namespace, ScopeEnvelope
 from nsstore.search.budget import ViewCache
 from nsstore.search.joint import Classes, Joint, Key
@@ -165,17 +165,17 @@ class Wide:
 
     def _look(self, own: Sight, ns: Namespace, asking: _Asking) -> Sight | None:
         """A namespace now, and what of it is readable; ``None`` for one that is damaged, which is told."""
-        sight = own
-        if ns != own.leaf.place.ns:
-            try:
-                sight = Sight.of(self._store.leaf(ns), own.envelope, own.rights)
-                sight.classes()
-            except (IntegrityError, EscapeError):
-                asking.lost(ns)
-                return None
+        mine = ns == own.leaf.place.ns
+        try:
+            sight = own if mine else Sight.of(self._store.leaf(ns), own.envelope, own.rights)
+            readable = sight.readable(stale=asking.part == "stale")
+        except (IntegrityError, EscapeError):
+            if mine:
+                raise
+            asking.lost(ns)
+            return None
         asking.broken.discard(ns)
         asking.sights[ns] = sight
-        readable = frozenset(one for one in sight.classes() if _belongs(sight, one, asking.part))
         if asking.classes.get(ns, frozenset()) != readable:
             asking.classes.pop(ns, None)
             asking.key = None
@@ -234,8 +234,3 @@ def _lacks(sessions: Sessions, opened: Sequence[Opened]) -> bool:
 
 def _is_open(ns: Namespace, opened: Sequence[Opened]) -> bool:
     return any(isinstance(one, Every) or ns.dimensions[3] in one for one in opened)
-
-
-def _belongs(sight: Sight, readable: ReadClass, part: Part) -> bool:
-    decision = sight.decision_of(readable)
-    return decision.allowed and decision.stale == (part == "stale")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -95,12 +95,13 @@ def find_end(
     """
     anchor = cell.anchor if cell else None
     end = End(month="", size=0, inode=0, seq=-1, head=bytes(32), repairs=())
+    end.passed = dict(before.passed) if before else {}
     strays: list[Stray] = []
     with root.make_dir(folder) as where:
         for month in reversed(months_in(where)):
             if end.seq >= (anchor.seq if anchor else 0):
                 break
-            if kind := _take_over(trust.keys, chain, where, month, end, before.passed if before else {}):
+            if kind := _take_over(trust.keys, chain, where, month, end):
                 strays.append((month_file(month), kind))
     known = before.strays if before else frozenset[Stray]()
     fresh = [one for one in strays if one not in known]
@@ -115,9 +116,7 @@ def find_end(
     return end
 
 
-def _take_over(  # noqa: PLR0917 - a chain's end is looked for with all of these
-    keys: Keys, chain: Chain, where: Dir, month: str, end: End, passed: Mapping[str, Mark]
-) -> IncidentKind | None:
+def _take_over(keys: Keys, chain: Chain, where: Dir, month: str, end: End) -> IncidentKind | None:
     """Take over a month's last event if it is the newest so far; or say why the month is not the audit's."""
     file = open_month(where, month, WRITE)
     if file is None:
@@ -127,8 +126,7 @@ def _take_over(  # noqa: PLR0917 - a chain's end is looked for with all of these
     with file:
         found = file.stat()
         mark = (found.st_ino, found.st_size, found.st_ctime_ns)
-        if passed.get(month) == mark:
-            end.passed[month] = mark
+        if end.passed.get(month) == mark:
             return IncidentKind.STRAY
         torn, last = last_event(keys, chain, file, file.size)
         ours = last is not None and (

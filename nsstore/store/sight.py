@@ -110,6 +110,11 @@ class Sight:
         """The classes of all members, readable or not."""
         return self.leaf.classes(self.ledger, self.tag)
 
+    def readable(self, *, stale: bool) -> frozenset[ReadClass]:
+        """The classes that exist and that the request may read, current or stale."""
+        decided = ((one, self.decision_of(one)) for one in self.classes())
+        return frozenset(one for one, decision in decided if decision.allowed and decision.stale is stale)
+
     def tag(self, record_id: str) -> Tag:
         return tag(self.leaf, self.ledger, record_id)
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from nsstore.ledger import Ledger, Written
-from nsstore.search.analyser import VERSION, terms
+from nsstore.search.analyser import terms
 from nsstore.search.indexed import Base, record_at
-from nsstore.search.manifest import Manifest
 from nsstore.search.pair import Pair
 from nsstore.search.tantivy_door import Reader, Row, write_index
 from nsstore.search.view import View
@@ -50,20 +49,8 @@ def pair_of(texts: Sequence[str], cut: int, path: Path) -> Pair:
             Row(f"r{number}", number + 1, " ".join(terms(text))) for number, text in enumerate(texts[:cut])
         ]
         write_index(str(path), rows, count=cut, fresh=True)
-        manifest = Manifest(
-            analyser=VERSION,
-            seq=cut,
-            head="0" * 64,
-            classes=(),
-            generation="g-" + "0" * 16,
-            files=(),
-            records=cut,
-            tokens=sum(row.length for row in rows),
-            gone=(),
-            ends={},
-            text=0,
-        )
-        pair.base = Base(manifest, Reader.open(str(path)))
+        tokens = sum(row.length for row in rows)
+        pair.base = Base(Reader.open(str(path)), tokens=tokens, size=0)
     for number in range(cut, len(texts)):
         pair.tails[-1].add(f"r{number}", texts[number])
     return pair
