@@ -96,6 +96,7 @@ class Shelf:
         :class:`Unfit`, :class:`StoreError`,
         :class:`IndexFailed`; what was kept before is then kept still.
         """
+        sweep(self.home)
         root = self._home()
         with root.make_dir(self.path) as directory, FileLock(directory, LOCK):
             found = self._usable(directory)
@@ -240,6 +241,7 @@ def note_use(home: CacheHome, keys: Keys, chain: Chain) -> None:
 
 def drop_all(home: CacheHome, keys: Keys, chain: Chain) -> None:
     """Remove all that is kept of a namespace, after any fold. Raises :class:`StoreError` if it stays."""
+    sweep(home)
     root = home.open(make=False)
     above = root.dir("views") if root is not None else None
     if above is None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import partial
 from pathlib import Path
 
@@ -259,3 +260,22 @@ def test_every_question_finds_something(store: OpenStore) -> None:
     """The questions these tests compare answers by are no empty ones, but for the last."""
     session = folded(store)
     assert [bool(session.search(one).hits) for one in QUESTIONS] == [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("act", ["fold", "forget"])
+def test_a_copy_that_a_dead_process_left(store: OpenStore, act: str) -> None:
+    """What a dead process left of opening a view goes with the next fold or forget; a fresh one stays."""
+    session = folded(store)
+    opening = cache(store) / "open"
+    for name, age in (("left", 3_600), ("at-work", 0)):
+        (opening / name).mkdir(mode=0o700, parents=True)
+        (opening / name / "terms").write_bytes(b"common")
+        then = time.time() - age
+        os.utime(opening / name, (then, then))
+    if act == "fold":
+        session.remember_many(notes(2 * LEAST, start=10_000))
+        session.search("common")
+        store.settle()
+    else:
+        session.forget(session.search("common", k=1).hits[0].record_id)
+    assert [one.name for one in opening.iterdir()] == ["at-work"]
