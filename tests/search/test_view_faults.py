@@ -218,10 +218,8 @@ def test_a_forked_child_has_views_of_its_own(store: OpenStore) -> None:
     assert len(session.search("common", k=1000).hits) == LEAST + 12
 
 
-def test_a_fork_while_a_fold_runs(store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child forked in the middle of a fold neither waits for it nor breaks it."""
-    session = folded(store)
-    grown(session)
+def waiting_folds(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Have folds wait where they write: an event says that one is there, the other lets it go on."""
     inside, go_on = threading.Event(), threading.Event()
     whole = tantivy_door.write_index
 
@@ -231,6 +229,14 @@ def test_a_fork_while_a_fold_runs(store: OpenStore, monkeypatch: pytest.MonkeyPa
         whole(*args, **kwargs)  # type: ignore[arg-type] # passed on as given
 
     monkeypatch.setattr(shelf, "write_index", write)
+    return inside, go_on
+
+
+def test_a_fork_while_a_fold_runs(store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child forked in the middle of a fold neither waits for it nor breaks it."""
+    session = folded(store)
+    grown(session)
+    inside, go_on = waiting_folds(monkeypatch)
     session.search("common")
     assert inside.wait(20)
     child = Child(lambda report: report(b"%d" % len(session.search("common", k=1000).hits)))
@@ -246,15 +252,7 @@ def test_a_search_while_a_fold_runs(store: OpenStore, monkeypatch: pytest.Monkey
     """Searches, writes and supersessions during a fold see everything, and so does the view after it."""
     session = folded(store)
     grown(session)
-    inside, go_on = threading.Event(), threading.Event()
-    whole = tantivy_door.write_index
-
-    def write(*args: object, **kwargs: object) -> None:
-        inside.set()
-        assert go_on.wait(20)
-        whole(*args, **kwargs)  # type: ignore[arg-type] # passed on as given
-
-    monkeypatch.setattr(shelf, "write_index", write)
+    inside, go_on = waiting_folds(monkeypatch)
     session.search("common")
     assert inside.wait(20)
     tail, index = session.search("unique105").hits[0], session.search("unique5").hits[0]

@@ -5,28 +5,13 @@ from pathlib import Path
 import pytest
 
 from bench.child import Counter
-from bench.failing import HOOKS, LASTING, Interrupt
-from bench.powercut.examine import audit_faults, examine, left_behind, texts
-from bench.powercut.operations import FORGETS, Kept, Operation, place_of
+from bench.failing import HOOKS, LASTING, Interrupt, at_each_step, attempt
+from bench.powercut.examine import examine, texts
+from bench.powercut.operations import FORGETS, Operation, place_of
 from bench.world import World
-from nsstore import Session, StoreError
 from nsstore.errors import KINDS
-from nsstore.root.steps import hooked
-
-MOST = 1000
 
 pytestmark = pytest.mark.usefixtures("unflushed")
-
-
-def attempt(session: Session, operation: Operation, hook: Counter) -> tuple[list[Kept], BaseException | None]:
-    """Run the operation under a hook: what it acknowledged, and what it raised."""
-    kept: list[Kept] = []
-    try:
-        with hooked(hook):
-            operation.act(session, kept.append)
-    except (StoreError, Interrupt) as err:
-        return kept, err
-    return kept, None
 
 
 def says_done(err: BaseException) -> bool:
@@ -70,17 +55,4 @@ CELLS = [
 @pytest.mark.parametrize(("operation", "mode"), CELLS)
 def test_failed_at_each_step(place: Path, operation: Operation, mode: str) -> None:
     """Whatever fails, the error is honest, forgetting again is enough, and no byte of the text is left."""
-    world = World(place=place)
-    world.make().close()
-    for at in range(MOST):
-        try:
-            more = fail_at(world, operation, at, HOOKS[mode](at))
-        except BaseException as err:
-            err.add_note(f"{operation.name}: {mode} at step {at}")
-            raise
-        if not more:
-            assert at >= operation.least
-            assert left_behind(world) == []
-            assert audit_faults(world, place_of(operation, at).tenant) == []
-            return
-    raise AssertionError("an operation without an end")
+    at_each_step(place, operation, mode, fail_at)
