@@ -13,8 +13,8 @@ from bench.world import Who, World
 from nsstore import NotVisible, OpenStore, Session
 from nsstore.audit import AuditLine, read_events
 from nsstore.layout import anchor_path, audit_dir, ledger_path, lock_path, record_dir
+from nsstore.root import SETTLED_NS
 from nsstore.scope import Area, Namespace
-from nsstore.store.survey import SETTLED_NS
 
 KEY: Final = "plan"
 OWNER: Final = Who()

@@ -1,6 +1,6 @@
 """Witnesses what happened: one keyed chain of events per tenant."""
 
-from nsstore.audit.events import AuditEvent, AuditLine, EventKind, Spelled, WrittenForm, spelled
+from nsstore.audit.events import AuditEvent, AuditLine, EventKind, Spelled, WrittenForm, digest_of, spelled
 from nsstore.audit.log import AuditLog
 from nsstore.audit.reading import AuditVerdict, read_events, read_lines, verify
 
@@ -12,6 +12,7 @@ __all__ = [
     "EventKind",
     "Spelled",
     "WrittenForm",
+    "digest_of",
     "read_events",
     "read_lines",
     "spelled",

@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from nsstore import digests
-from nsstore.audit.events import LONGEST, AuditEvent, AuditLine, EventKind, read_line
+from nsstore.audit.events import LONGEST, AuditEvent, AuditLine, EventKind, digest_of, read_line
 from nsstore.clock import utc_now
 from nsstore.errors import EscapeError, SystemFailure
 from nsstore.incident import IncidentKind, new_incident_id
@@ -153,7 +152,7 @@ def _incidents(keys: Keys, chain: Chain, strays: list[Stray]) -> list[AuditEvent
             event=EventKind.CONTAMINATION,
             reason=kind.value,
             incident=new_incident_id(),
-            digest=digests.mac(key, digests.DIGEST, chain.prefix, name.encode()).hex(),
+            digest=digest_of(key, chain, name.encode()),
         )
         for name, kind in strays[:MAX_TOLD]
     ]

@@ -92,6 +92,12 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     prev: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
+def digest_of(key: bytes, chain: Chain, *names: bytes) -> str:
+    """The keyed digest by which an event of a chain tells what it is about: one name, or many at once."""
+    named = names[0] if len(names) == 1 else digests.lp(*names)
+    return digests.mac(key, digests.DIGEST, chain.prefix, named).hex()
+
+
 class Spelled(msgspec.Struct, frozen=True):
     """An event in the bytes of its line, which lack only its place in the chain."""
 

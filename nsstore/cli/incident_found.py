@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nsstore import digests
-from nsstore.audit import AuditLine, read_events
+from nsstore.audit import AuditLine, digest_of, read_events
 from nsstore.errors import InvalidInput, StoreError
 from nsstore.layout import record_id_of
 from nsstore.store import Store
@@ -57,23 +56,23 @@ def find_incident(store: Store, tenant: tuple[str, str], incident: str) -> Incid
         return found
     for ns in survey_names(store.root, tenant).namespaces:
         leaf = store.leaf(ns)
-        for shown, digested in _candidates(leaf):
-            if _is_of(store, leaf, line, digested):
+        for shown, names in _candidates(leaf):
+            if _is_of(store, leaf, line, names):
                 return msgspec.structs.replace(found, namespace=leaf.place.records, name=shown)
     return found
 
 
-def _is_of(store: Store, leaf: Leaf, line: AuditLine, named: bytes) -> bool:
+def _is_of(store: Store, leaf: Leaf, line: AuditLine, names: tuple[bytes, ...]) -> bool:
     keys, chain = store.trust.keys, leaf.place.chain
     tenant_keys = (keys.tenant(key_id, chain.tenant) for key_id in keys.masters)
     return any(
-        hmac.compare_digest(digests.mac(key, digests.DIGEST, chain.prefix, named).hex(), line.digest or "")
+        hmac.compare_digest(digest_of(key, chain, *names), line.digest or "")
         for key in tenant_keys
         if key is not None
     )
 
 
-def _candidates(leaf: Leaf) -> Iterator[tuple[str | None, bytes]]:
+def _candidates(leaf: Leaf) -> Iterator[tuple[str | None, tuple[bytes, ...]]]:
     """All that a namespace may have told of: its names, its records, itself, and many names at once."""
     raw, names = b"", list[str]()
     with suppress(StoreError):
@@ -85,10 +84,10 @@ def _candidates(leaf: Leaf) -> Iterator[tuple[str | None, bytes]]:
                 names = sorted(folder.names())
     known = {one.decode() for one in _RECORD_ID.findall(raw)}
     for name in (*names, *sorted(known)):
-        yield record_id_of(name) or name, os.fsencode(name)
+        yield record_id_of(name) or name, (os.fsencode(name),)
     for name in sorted({one for name in names if (one := record_id_of(name)) is not None} - known):
-        yield name, name.encode()
+        yield name, (name.encode(),)
     for whole in (*WHOLE, *(str(seq) for seq in range(-1, raw.count(b"\n") + 2))):
-        yield None, whole.encode()
+        yield None, (whole.encode(),)
     others = [name for name in names if record_id_of(name) not in known]
-    yield None, digests.lp(*map(os.fsencode, others))
+    yield None, tuple(map(os.fsencode, others))

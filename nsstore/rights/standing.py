@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -27,16 +26,13 @@ from nsstore.rights.listing import (
     retention_of,
     rights_of,
 )
-from nsstore.root import Root
+from nsstore.root import NOT_OURS, SETTLED_NS, Root
 from nsstore.trust import Anchor, Chain, NoValidSlot, Trust
 from nsstore.trust.owner import Owner, read_owner
 
 MAX_LIST: Final = 64 * 1024 * 1024
-SETTLED_NS: Final = 10_000_000
 NEVER: Final = "9"
 EMPTY: Final = Listing(known=(), beyond=(), size=0, torn=0)
-# What a list answers that somebody made unreadable: no failure of this process, so nothing to try again.
-NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ELOOP})
 Stamp = tuple[int, ...] | None
 
 

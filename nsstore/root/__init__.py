@@ -3,7 +3,7 @@
 Every other room hands it a path relative to a :class:`Root` and gets back a checked descriptor.
 """
 
-from nsstore.root.checks import NOT_OURS
+from nsstore.root.checks import NOT_OURS, SETTLED_NS
 from nsstore.root.flusher import flusher
 from nsstore.root.folders import Dir
 from nsstore.root.handles import READ, WRITE, File, NewFile
@@ -27,6 +27,7 @@ __all__ = [
     "NOT_OURS",
     "RANGES",
     "READ",
+    "SETTLED_NS",
     "WRITE",
     "Dir",
     "File",

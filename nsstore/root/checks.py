@@ -13,6 +13,8 @@ from nsstore.errors import EscapeError, StoreError, SystemFailure
 FOREIGN_BITS: Final = 0o7077  # group, others, and the set-id and sticky bits
 # What a file answers that somebody made unreadable, or leased, so that reading would stop.
 NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ETXTBSY})
+SETTLED_NS: Final = 10_000_000
+"""How long after its last change a stamp has to be seen for an equal one to mean that nothing changed."""
 ESCAPES: Final = frozenset({errno.ELOOP, errno.EXDEV, errno.ENOTDIR, errno.ENXIO})
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from nsstore.audit import AuditEvent, EventKind
-from nsstore.errors import EscapeError, Refused, StoreError, SystemFailure
+from nsstore.errors import EscapeError, InvalidInput, NotVisible, Refused, StoreError, SystemFailure
 from nsstore.incident import IncidentKind
 from nsstore.ledger import (
     Event,
@@ -257,6 +257,19 @@ def enter(leaf: Leaf) -> Entry:
     return entry
 
 
+def leave(leaf: Leaf, entry: Entry, seq: int, err: BaseException) -> None:
+    """Let go of a hold that ended in an error; ``seq`` is where its chain was on entering.
+
+    A refusal that came before anything was appended changed nothing, and what is known stays known.
+    After any other error everything is looked at again.
+    """
+    if isinstance(err, InvalidInput | NotVisible | Refused) and entry.ledger.seq == seq:
+        leaf.keep(entry)
+    else:
+        leaf.forget()
+        entry.close()
+
+
 def recover(leaf: Leaf) -> None:
     """Do what the next writer would do first, and write nothing of one's own.
 
@@ -265,15 +278,15 @@ def recover(leaf: Leaf) -> None:
     """
     with leaf.lock:
         entry = enter(leaf)
+        seq = entry.ledger.seq
         try:
             if entry.ledger.unfinished:
                 erase(entry)
                 _finish(entry)
-        except BaseException:
-            leaf.forget()
-            entry.close()
+            leaf.keep(entry)
+        except BaseException as err:
+            leave(leaf, entry, seq, err)
             raise
-        leaf.keep(entry)
 
 
 def _finish(entry: Entry) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nsstore.audit import EventKind
-from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, SystemFailure, WitnessError
+from nsstore.errors import StoreError, SystemFailure, WitnessError
 from nsstore.ledger import MAX_TOGETHER, Forgotten, Intent, Ledger, Line
 from nsstore.record import Header
 from nsstore.root import flusher
-from nsstore.store.entry import Entry, enter
+from nsstore.store.entry import Entry, enter, leave
 from nsstore.store.erase import erase, finish, tell_forgotten
 from nsstore.store.spent import spent_by
 
@@ -57,25 +57,14 @@ def forget(leaf: Leaf, choose: Choose, *, verb: str, scope: Mapping[str, str | N
     store.audit.require_ready(leaf.place.ns.tenant)
     with leaf.lock, store.witness.escapes(leaf.place):
         entry = enter(leaf)
+        seq = entry.ledger.seq
         try:
             chosen = choose(entry.ledger)
-        except (InvalidInput, NotVisible, Refused):
-            leaf.keep(entry)  # a refusal changed nothing
-            raise
-        except BaseException:
-            leaf.forget()
-            entry.close()
-            raise
-        if not chosen.records:
+            forgot = _forget(entry, chosen, verb, scope) if chosen.records else None
             leaf.keep(entry)
-            return None
-        try:
-            forgot = _forget(entry, chosen, verb, scope)
-        except BaseException:
-            leaf.forget()
-            entry.close()
+        except BaseException as err:
+            leave(leaf, entry, seq, err)
             raise
-        leaf.keep(entry)
         return forgot
 
 

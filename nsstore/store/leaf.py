@@ -14,10 +14,10 @@ from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger, Line
 from nsstore.policy import ReadClass
 from nsstore.record import Header
-from nsstore.root import NOT_OURS, Dir, File, FileLock
+from nsstore.root import NOT_OURS, SETTLED_NS, Dir, File, FileLock
 from nsstore.store.judge import Verdict, judge
 from nsstore.store.sealing import MAX_FILE, Draft, Tag, Unproven, line_of, prove
-from nsstore.store.survey import SETTLED_NS, Place, Stamp, Survey, catch_up, fetch, look
+from nsstore.store.survey import Place, Stamp, Survey, catch_up, fetch, look
 from nsstore.trust import Cell, NoValidSlot
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from nsstore import layout
-from nsstore.errors import EscapeError, InvalidInput, NotVisible, Refused, StoreError, SystemFailure
+from nsstore.errors import EscapeError, InvalidInput, StoreError, SystemFailure
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Intent, Ledger, Line, Void, line_under
 from nsstore.root import Dir, NewFile, flusher
 from nsstore.root.checks import failure
-from nsstore.store.entry import Entry, enter
+from nsstore.store.entry import Entry, enter, leave
 from nsstore.store.sealing import Draft, Sealed
 from nsstore.store.survey import read_ledger
 
@@ -53,12 +53,11 @@ def publish(leaf: Leaf, prepare: Prepare, meanwhile: Callable[[], None] = lambda
 def _publish(leaf: Leaf, prepare: Prepare, meanwhile: Callable[[], None]) -> Sequence[Draft]:
     """Decide, then write in a namespace that is held alone; whatever fails there is looked at again."""
     entry = enter(leaf)
-    decided = False
+    seq = entry.ledger.seq
     try:
         drafts = prepare(entry.ledger)
         if len(drafts) > MAX_BATCH:
             raise InvalidInput(f"at most {MAX_BATCH} records are written together")
-        decided = True
         if drafts:
             if entry.cell is None:
                 entry.begin()
@@ -69,11 +68,7 @@ def _publish(leaf: Leaf, prepare: Prepare, meanwhile: Callable[[], None]) -> Seq
         leaf.keep(entry, drafts)
         leaf.after_write()
     except BaseException as err:
-        if isinstance(err, InvalidInput | NotVisible | Refused) and not decided:
-            leaf.keep(entry)  # a refusal changed nothing
-        else:
-            leaf.forget()
-            entry.close()
+        leave(leaf, entry, seq, err)
         raise
     return drafts
 

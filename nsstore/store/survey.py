@@ -10,13 +10,12 @@ import msgspec
 
 from nsstore import layout
 from nsstore.ledger import Ledger, extend
-from nsstore.root import Dir, File, Root
+from nsstore.root import SETTLED_NS, Dir, File, Root
 from nsstore.scope import Namespace
 from nsstore.trust import Anchor, BadLine, Chain, NoValidSlot, Trust
 
 MAX_LEDGER: Final = 1024 * 1024 * 1024
 CHUNK: Final = 1024 * 1024
-SETTLED_NS: Final = 10_000_000
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from nsstore import digests
-from nsstore.audit import AuditEvent, AuditLog, EventKind
+from nsstore.audit import AuditEvent, AuditLog, EventKind, digest_of
 from nsstore.errors import EscapeError, IntegrityError
 from nsstore.incident import IncidentKind, new_incident_id
 from nsstore.scope import Namespace
@@ -70,8 +70,6 @@ class Witness:
         incident_id = new_incident_id()
         key = self.keys.tenant(self.keys.active, place.ns.tenant)
         assert key is not None
-        names = [os.fsencode(what) for what in group]
-        named = names[0] if len(names) == 1 else digests.lp(*names)
         self.audit.append(
             place.ns.tenant,
             AuditEvent(
@@ -79,7 +77,7 @@ class Witness:
                 reason=kind.value,
                 incident=incident_id,
                 count=len(group) if len(group) > 1 else None,
-                digest=digests.mac(key, digests.DIGEST, place.chain.prefix, named).hex(),
+                digest=digest_of(key, place.chain, *map(os.fsencode, group)),
             ),
         )
         self._known.update(((place.ns, kind, what), incident_id) for what in group)
