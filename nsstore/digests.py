@@ -49,13 +49,9 @@ def running(person: bytes) -> blake2b:
 
 
 @lru_cache(maxsize=64)
-def _begun(key: bytes, person: bytes) -> blake2b:
-    return blake2b(key=key, person=person, digest_size=SIZE)
-
-
-def keyed(key: bytes, person: bytes) -> blake2b:
-    """A MAC that is fed as the bytes come; equal to :func:`mac` of all of them."""
-    return _begun(key, person).copy()
+def shared(key: bytes, person: bytes, prefix: bytes) -> blake2b:
+    """As :func:`begun`, the same object for the same beginning: it is copied, and never fed itself."""
+    return begun(key, person, prefix)
 
 
 def digest(person: bytes, *chunks: bytes) -> bytes:

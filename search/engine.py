@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from threading import get_ident
 from typing import Final
 
 import msgspec
 
-from nsstore.audit import AuditEvent, EventKind, spelled
+from nsstore.audit import AuditEvent, EventKind, Spelled, event_form, spelled
 from nsstore.errors import EscapeError, IntegrityError, InvalidInput
-from nsstore.policy import Source
+from nsstore.policy import Decision, Source
 from nsstore.scope import Namespace, ScopeEnvelope, Sensitivity, envelope_fields, memory_namespace
 from nsstore.search.analyser import query_terms
-from nsstore.search.matches import Matched, matched
+from nsstore.search.matches import Matched, matched, weighed
+from nsstore.search.scoring import Scoring
 from nsstore.search.spool import Spool
 from nsstore.search.views import Views
 from nsstore.search.wide import Part, Wide
@@ -128,22 +130,16 @@ class Searcher:
                 looked.stale = self._hits(sight, words, k, "stale", looked)
             return looked
 
-        looked = answered(self.store.leaf(ns), envelope, look)
-        hits, stale = looked.hits, looked.stale
-        found = tuple(hit.record_id for hit in (*hits, *stale))
-        event = AuditEvent(
-            event=EventKind.SEARCHED,
-            verb="search",
-            reason=looked.by(),
-            scope=envelope_fields(envelope),
-            records=found,
-            count=len(found),
-        )
-        shared = any(source.user_id != envelope.scope.user_id for source in looked.sources)
-        self.store.audit.append(ns.tenant, spelled(event, durable=shared))
+        asking, thread = self.views.folder.asking, get_ident()
+        asking.add(thread)
+        try:
+            looked = answered(self.store.leaf(ns), envelope, look)
+            self.store.audit.append(ns.tenant, _event(envelope, looked))
+        finally:
+            asking.discard(thread)
         return Answer(
-            hits=hits,
-            stale=stale,
+            hits=looked.hits,
+            stale=looked.stale,
             notices=(*(() if told else (NOT_PROVEN,)), *((INCOMPLETE,) if looked.incomplete else ())),
             advisory=ADVISORY,
             incomplete=looked.incomplete,
@@ -163,13 +159,21 @@ class Searcher:
         readable = sight.readable(stale=part == "stale")
         if not readable:
             return ()
-        ranked = self.views.of(sight, readable).search(words, sight.ledger, k)
+        proofs: dict[str, tuple[Proven, Decision, Matched]] = {}
+
+        def weigh(record_id: str, scoring: Scoring) -> float:
+            proven, decision = sight.prove(record_id)
+            score, holds = weighed(proven, scoring)
+            proofs[record_id] = proven, decision, holds
+            return score
+
+        ranked = self.views.of(sight, readable).search(words, sight.ledger, k, weigh)
         self.spool.consider(sight.leaf, sight.ledger)
         found: list[Hit] = []
         for record_id, score in ranked:
-            proven, decision = sight.prove(record_id)
+            proven, decision, holds = proofs[record_id]
             if decision.allowed:
-                found.append(_hit(sight, proven, score, matched(proven, words)))
+                found.append(_hit(sight, proven, score, holds))
         return tuple(found)
 
     def holding(self, sight: Sight, record_id: str) -> Sight:
@@ -198,6 +202,23 @@ class Searcher:
             if decision.allowed:
                 found.append(_hit(one.sight, proven, one.score, matched(proven, words)))
         return tuple(found)
+
+
+def _event(envelope: ScopeEnvelope, looked: _Looked) -> Spelled:
+    """What the audit hears; durable if another user's records were open, and by which grants."""
+    found = tuple([hit.record_id for hit in (*looked.hits, *looked.stale)])
+    if not looked.sources:
+        return event_form(EventKind.SEARCHED, "search", envelope).of(*found)
+    event = AuditEvent(
+        event=EventKind.SEARCHED,
+        verb="search",
+        reason=looked.by(),
+        scope=envelope_fields(envelope),
+        records=found,
+        count=len(found),
+    )
+    shared = any(source.user_id != envelope.scope.user_id for source in looked.sources)
+    return spelled(event, durable=shared)
 
 
 def _hit(sight: Sight, proven: Proven, score: float, found: Matched) -> Hit:

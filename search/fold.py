@@ -21,7 +21,7 @@ from nsstore.store.leaf import Leaf
 from nsstore.store.reading import Vanished, read_member
 
 REST_SECONDS: Final = 30.0
-_YIELD: Final = 8
+_AT_ONCE: Final = 4
 _FORGOTTEN: Final = b'"event":"forgotten"'
 Tell = Callable[[Leaf, Shelf, Exception], None]
 
@@ -42,6 +42,7 @@ class Fold:
         readable: frozenset[ReadClass],
         *,
         anew: bool,
+        give_way: Callable[[], None],
     ) -> None:
         self.pair = pair
         self.shelf = shelf
@@ -49,6 +50,7 @@ class Fold:
         self.ledger = ledger
         self.readable = readable
         self.anew = anew
+        self.give_way = give_way
         self.frozen: list[View] = []
         self.places: dict[str, int] = {}
         self.left: list[str] = []
@@ -56,7 +58,7 @@ class Fold:
 
     def begin(self) -> bool:
         """Set aside what is to be folded; ``False`` if another fold of the view is under way."""
-        pair = self.pair
+        pair, size = self.pair, self.ledger.size  # first: what is forgotten from here on is behind it
         with pair.lock:
             if pair.folding or not pair.whole or len(self.ledger.forgotten) != pair.forgotten:
                 return False
@@ -70,7 +72,8 @@ class Fold:
                 gone = base.gone.ids
                 self.left = [one for one in self.ledger.order if one not in gone and base.reader.has(one)]
             self.base = None if self.anew else base
-            self.size = self.ledger.size
+            self.size = size
+            self.after = base.manifest.generation if base is not None and base.manifest is not None else None
             self.seq, self.head = pair.seq, pair.head
             self.gone = tuple(sorted(base.gone.ids)) if self.base is not None and base is not None else ()
             self.ends = dict(pair.ends)
@@ -113,7 +116,9 @@ class Fold:
             ends=self.ends,
             text=self.text,
         )
-        kept = self.shelf.fold(before, facts, iter(self.rows), count=len(self.rows), still=self._still)
+        kept = self.shelf.fold(
+            *(before, facts, iter(self.rows)), after=self.after, count=len(self.rows), still=self._still
+        )
         if kept is None:
             self.pair.whole = False
             self.give_up()
@@ -129,12 +134,13 @@ class Fold:
 
     def _rows(self) -> Iterator[Row]:
         for one in self.left:
+            self.give_way()
             found = read_member(self.leaf, self.ledger, one)
             yield Row(one, found.header.seq, " ".join(terms_of(found)))
         for tail in self.frozen:
             for number, (one, spelled) in enumerate(tail.rows()):
-                if not number % _YIELD:
-                    time.sleep(0)  # lets a search go on at once, not only after the interpreter's interval
+                if not number % _AT_ONCE:
+                    self.give_way()
                 yield Row(one, self.places[one], spelled)
 
     def _still(self) -> bool:

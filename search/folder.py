@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 Job = Callable[[], None]
+MOST_WAITS: Final = 5
+WAIT_SECONDS: Final = 0.001
 
 
 class Folder:
@@ -22,6 +26,16 @@ class Folder:
         self._jobs: deque[Job] = deque()
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
+        self.asking: set[int] = set()
+        """The threads that are searching at this moment."""
+
+    def give_way(self) -> None:
+        """Let searches go first, for a few milliseconds at most: threads of Python share one interpreter."""
+        time.sleep(0)  # whoever waits for the interpreter has it at once, not only after its interval
+        for _ in range(MOST_WAITS):
+            if not self.asking:
+                return
+            time.sleep(WAIT_SECONDS)
 
     def submit(self, job: Job) -> bool:
         """Run a job soon; ``False`` where no thread can be started. A job answers for its own errors."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from nsstore.errors import InvalidInput, StoreError
-from nsstore.root import Root, overlap
+import msgspec
+
+from nsstore.errors import InvalidInput, StoreError, SystemFailure
+from nsstore.root import FileLock, Root, in_memory, is_there, overlap
 
 if TYPE_CHECKING:
     from nsstore.store import Store
 
 VARIABLE: Final = "NSSTORE_CACHE_HOME"
+CACHES: Final = "caches.json"
+MAX_NOTES: Final = 1024 * 1024
 
 
 def base() -> str:
@@ -36,15 +40,20 @@ class CacheHome:
     Everything in it is derived: whoever removes it loses time, and whoever changes it is found out.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Refuse a cache home in the root or in the trust home. Raises :class:`InvalidInput`."""
-        self.path = os.path.join(base(), store.store_id)
+    def __init__(self, store: Store, path: str | None = None) -> None:
+        """Refuse a cache home in the root or in the trust home. Raises :class:`InvalidInput`.
+
+        ``path`` is that of another process's, as :meth:`others` tells it.
+        """
+        self.path = path or os.path.join(base(), store.store_id)
+        self._store = store
         for taken in (store.root.path, store.trust.home.path):
             if overlap(self.path, taken):
                 raise InvalidInput(
                     f"the cache home must lie apart from the root and the trust home: set {VARIABLE}"
                 )
         self._root: Root | None = None
+        self._memory: Root | None = None
         self.failed = False
 
     def open(self, *, make: bool) -> Root | None:
@@ -55,9 +64,12 @@ class CacheHome:
         root = self._root
         if root is not None and root.fd >= 0 and _stands(root):
             return root
-        self.close()
+        if root is not None:
+            root.close()
         try:
-            self._root = Root.make(self.path) if make else Root.open(self.path)
+            if make:
+                self._note()
+            self._root = Root.make(self.path) if make else Root.open(self.path, writes=False)
         except FileNotFoundError:
             return None
         except (StoreError, OSError):
@@ -66,11 +78,48 @@ class CacheHome:
         self.failed = False
         return self._root
 
+    def others(self) -> list[CacheHome]:
+        """The cache homes that other processes of this store used: what is forgotten goes from each of them.
+
+        Raises :class:`StoreError` if that cannot be read.
+        """
+        return [CacheHome(self._store, path) for path in self._noted() if path != self.path]
+
+    def _noted(self) -> tuple[str, ...]:
+        raw = self._store.trust.home.read(CACHES, MAX_NOTES)
+        try:
+            return msgspec.json.decode(raw, type=tuple[str, ...]) if raw is not None else ()
+        except msgspec.MsgspecError:
+            raise SystemFailure("reading which cache homes there are", OSError(5, "damaged")) from None
+
+    def _note(self) -> None:
+        """Note in the trust home that this one is used, before anything is kept in it."""
+        if self.path in self._noted():
+            return
+        home = self._store.trust.home
+        with home.top() as top, FileLock(top, f"{CACHES}.lock"):
+            kept = [path for path in self._noted() if is_there(path)]
+            home.replace(CACHES, msgspec.json.encode([*kept, self.path]))
+
+    def memory(self) -> Root | None:
+        """A private directory in memory for what is on its way into this process; ``None`` if there is none.
+
+        Where it is not to be had the cache home serves as well, only slower.
+        """
+        if self._memory is None or self._memory.fd < 0 or not _stands(self._memory):
+            try:
+                found = Root.make(in_memory(), unnamed=False, what="the cache")
+            except (StoreError, OSError):
+                return None
+            self._memory = found if found.filesystem == "tmpfs" else None
+        return self._memory
+
     def close(self) -> None:
-        """Let go of the directory."""
-        root, self._root = self._root, None
-        if root is not None:
-            root.close()
+        """Let go of the directories."""
+        for root in (self._root, self._memory):
+            if root is not None:
+                root.close()
+        self._root = self._memory = None
 
 
 def _stands(root: Root) -> bool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from nsstore.search.manifest import Manifest
+from nsstore.search.scoring import EPSILON, norm, rarity
 from nsstore.search.shelf import Opened
 from nsstore.search.tantivy_door import Match, Reader
-from nsstore.search.view import norm, rarity
 from nsstore.store import Vanished
 
 _MORE = 16  # records asked for beyond those wanted, when scores have to be set right
-_DIGITS = 5  # tantivy's scores are 32-bit: what is equal up to here is equal
+MOST_TIES: Final = 16
+MOST_KNOWN: Final = 4_096
+_UP: Final = 1 + EPSILON
+_DOWN: Final = 1 - EPSILON
 
 
 class Member(Protocol):
@@ -50,22 +53,16 @@ class Gone:
             self.holding.update(set(terms))
 
 
-class Candidate:
-    """A record that may be among the best: its score lies from ``low`` to ``high``."""
+class Candidate(NamedTuple):
+    """A record that may be among the best: its score lies from ``low`` to ``high``, exact if they meet.
 
-    __slots__ = ("high", "low", "match", "record_id", "seq")
+    Where scores tie, ``tie`` decides.
+    """
 
-    def __init__(self, record_id: str, seq: int, low: float, high: float) -> None:
-        self.record_id = record_id
-        self.seq = seq
-        self.low = round(low, _DIGITS)
-        self.high = round(high, _DIGITS)
-        self.match: Match | None = None
-
-    @property
-    def place(self) -> tuple[float, int]:
-        """Where it comes: by score, then in ledger order."""
-        return -self.low, self.seq
+    record_id: str
+    low: float
+    high: float
+    tie: int | str
 
 
 class Base:
@@ -81,6 +78,7 @@ class Base:
         self.folded_tokens = tokens
         self.size = size
         self.gone = Gone()
+        self._rarities: dict[str, float] = {}
         self.average_length = tokens / max(1, reader.records)
 
     @classmethod
@@ -103,19 +101,32 @@ class Base:
         """How many of these hold a term."""
         return self.reader.holding(term) - self.gone.holding[term]
 
-    def best(self, wanted: Sequence[str], ledger: Joined, k: int) -> list[tuple[str, float]]:
-        """The ``k`` best of an index that is the whole view and that nothing is gone from, with scores."""
+    def rarities(self, wanted: Sequence[str]) -> dict[str, float]:
+        """What each term weighs where this is the whole view and nothing of it is gone."""
+        known = self._rarities
+        if len(known) > MOST_KNOWN:
+            known.clear()
+        for term in wanted:
+            if term not in known:
+                known[term] = rarity(self.reader.records, self.reader.holding(term))
+        return {term: known[term] for term in wanted}
+
+    def best(self, wanted: Sequence[str], ledger: Joined, k: int) -> list[Candidate]:
+        """Those that can be among the ``k`` best of an index that is the whole view, nothing gone from it."""
         plain = [(term, 1.0) for term in wanted]
         limit = k + 1
         while True:
             matches = self.reader.best(plain, limit, lengths=False)
             # Of those that tie at the end tantivy gives any: they are asked for until none is left out.
-            if len(matches) < limit or matches[-1].score < matches[k - 1].score:
+            if len(matches) < limit or matches[-1].score * _UP < matches[k - 1].score * _DOWN:
                 break
             limit *= 4
-        matches.sort(key=_best_first)
-        found = [(record_at(ledger, match.seq), match.score) for match in matches[:k]]
-        return [(record_id, score) for record_id, score in found if record_id is not None]
+        found: list[Candidate] = []
+        for match in matches:
+            record_id = record_at(ledger, match.seq)
+            if record_id is not None:
+                found.append(Candidate(record_id, match.score * _DOWN, match.score * _UP, match.seq))
+        return found
 
     def contenders(
         self, rarities: Mapping[str, float], average: float, ledger: Joined, k: int, others: Sequence[float]
@@ -138,40 +149,18 @@ class Base:
         while True:
             matches = self.reader.best(boosted, limit)
             found = [one for match in matches if (one := self._bounded(match, ledger, average))]
-            if len(matches) < limit or matches[-1].score * widest < _nth(found, others, k):
+            if len(matches) < limit or matches[-1].score * widest * _UP < _nth(found, others, k):
                 return found
             limit *= 4
 
-    def settle(self, one: Candidate, rarities: Mapping[str, float], average: float) -> None:
-        """Give a candidate of the index the very score it has in the whole."""
-        if one.match is not None and one.low != one.high:
-            shift = norm(one.match.length, average)
-            score = 0.0
-            for term, weight in rarities.items():
-                frequency = self.reader.frequency(term, one.match)
-                score += weight * frequency / (frequency + shift)
-            one.low = one.high = round(score, _DIGITS)
-
     def _bounded(self, match: Match, ledger: Joined, average: float) -> Candidate | None:
-        own, whole = norm(match.length, self.average_length), norm(match.length, average)
-        return self._candidate(match, ledger, match.score * (1 + own) / (1 + whole))
-
-    def _candidate(self, match: Match, ledger: Joined, shifted: float) -> Candidate | None:
         record_id = record_at(ledger, match.seq)
         if record_id is None or record_id in self.gone.ids:
             return None
-        bounds = (match.score, shifted) if match.score < shifted else (shifted, match.score)
-        one = Candidate(record_id, match.seq, *bounds)
-        one.match = match
-        return one
-
-
-def _best_first(match: Match) -> tuple[float, int]:
-    return -match.score, match.seq
-
-
-def _place(one: Candidate) -> tuple[float, int]:
-    return one.place
+        own, whole = norm(match.length, self.average_length), norm(match.length, average)
+        shifted = match.score * (1 + own) / (1 + whole)
+        low, high = min(match.score, shifted), max(match.score, shifted)
+        return Candidate(record_id, low * _DOWN, high * _UP, match.seq)
 
 
 def _nth(found: Sequence[Candidate], others: Sequence[float], k: int) -> float:
@@ -180,24 +169,17 @@ def _nth(found: Sequence[Candidate], others: Sequence[float], k: int) -> float:
     return least[k - 1] if len(least) >= k else -1.0
 
 
-def choose(
-    candidates: list[Candidate],
-    k: int,
-    base: Base | None,
-    rarities: Mapping[str, float],
-    average: float,
-) -> list[Candidate]:
-    """The ``k`` best; where their scores leave it open which, those scores are made exact first."""
-    if len(candidates) > k and base is not None:
-        least = sorted((one.low for one in candidates), reverse=True)[k - 1]
+def among_the_best(candidates: list[Candidate], k: int) -> list[Candidate]:
+    """Those of which none can be said to be worse than ``k`` others.
+
+    Where very many are as good as each other, as many as are worth working out.
+    """
+    if len(candidates) > k:
+        least = sorted([one.low for one in candidates], reverse=True)[k - 1]
         candidates = [one for one in candidates if one.high >= least]
-        if len(candidates) > k:
-            beyond = sorted((one.high for one in candidates), reverse=True)[k]
-            for one in candidates:
-                if one.low <= beyond:
-                    base.settle(one, rarities, average)
-    candidates.sort(key=_place)
-    return candidates[:k]
+    if len(candidates) > (most := MOST_TIES * k + MOST_TIES):
+        candidates = sorted(candidates, key=lambda one: (-one.high, one.tie))[:most]
+    return candidates
 
 
 def seq_of(ledger: Joined, record_id: str) -> int:

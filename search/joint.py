@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
 
+from nsstore.clock import utc_now
 from nsstore.ledger import Ledger
-from nsstore.policy import ReadClass
+from nsstore.policy import ReadClass, Retention, expiry_clock
 from nsstore.scope import Namespace
 from nsstore.search.indexed import Base
 from nsstore.search.matches import spell
 from nsstore.search.pair import Pair
+from nsstore.search.scoring import Scoring, step_of
 from nsstore.search.tantivy_door import IndexFailed, MemoryIndex, Row
 from nsstore.search.view import View
 from nsstore.store import Sight
@@ -51,6 +53,7 @@ class Joint:
         self._gone: set[str] = set()
         self._superseding: set[str] = set()
         self._come: dict[Namespace, tuple[int, int]] = {}
+        self._newest: dict[Namespace, str] = {}
         self._index: MemoryIndex | None = None
 
     def bytes_used(self) -> int:
@@ -67,13 +70,15 @@ class Joint:
         Ties are in the order of the ids, which are made in order of time: in that of meeting them a
         record that nobody here may read, or another one's question, could show.
         """
-        limit = k + 1
-        while True:
-            found = self.pair.search(words, self, limit)
-            if len(found) < limit or found[-1][1] < found[k - 1][1]:
-                break
-            limit *= 4
-        return sorted(found, key=lambda one: (-one[1], one[0]))[:k]
+        return self.pair.search(words, self, k, self._weigh, by_id=True)
+
+    def _weigh(self, record_id: str, scoring: Scoring) -> float:
+        spelled = self._spelled[record_id]
+
+        def often(term: str) -> int:
+            return spelled.count(f" {term} ")
+
+        return scoring.weigh(often, step_of(_length(spelled)))[0]
 
     def take_in(self, sight: Sight, readable: frozenset[ReadClass]) -> None:
         """Take in what a namespace has more than before, of these classes or more than those before.
@@ -90,19 +95,29 @@ class Joint:
         for record_id in _after(ledger, joined):
             if record_id not in self.where and sight.tag(record_id).readable in readable:
                 self._take(sight, record_id)
+        self._newest[ns] = ledger.newest
         self._come[ns] = (ledger.seq + 1, len(ledger.forgotten))
         self.classes[ns] = readable
         self.pair.whole = held  # an index that holds what was forgotten goes with it
 
     def settle(self, sight: Sight) -> None:
         """Leave out what has ended, and fold a tail that has grown long."""
-        for record_id, end in list(self.pair.ends.items()):
-            if sight.is_over(end):
-                self._leave_out(record_id)
+        if self.pair.ends:
+            self._leave_out_what_ended(sight.leaf.store.kept(sight.leaf.place.ns.tenant))
         tail, base = self.pair.tails[-1], self.pair.base
         if len(tail) >= LEAST_TAIL and (base is None or len(tail) * TAIL_SHARE >= base.records):
             with suppress(IndexFailed):
                 self._fold(tail, base)
+
+    def _leave_out_what_ended(self, kept: Retention) -> None:
+        """What ends is decided by the clock of its own namespace, whoever asks."""
+        now, clocks = utc_now(), dict[Namespace, str]()
+        for record_id, end in list(self.pair.ends.items()):
+            ns = self.where[record_id]
+            if ns not in clocks:
+                clocks[ns] = expiry_clock(now, self._newest[ns], kept)
+            if end <= clocks[ns]:
+                self._leave_out(record_id)
 
     def _take(self, sight: Sight, record_id: str) -> None:
         found, decision = sight.prove(record_id)
@@ -114,7 +129,7 @@ class Joint:
         self.order.append(record_id)
         self.members[record_id] = _Met(len(self.order))
         self.where[record_id] = sight.leaf.place.ns
-        self._spelled[record_id] = " ".join(term for field in spelled for term in field)
+        self._spelled[record_id] = _padded(chain.from_iterable(spelled))
         self.pair.take_in(found.record, spelled, {})
         if record_id in self._gone or not decision.allowed:
             self._leave_out(record_id)
@@ -126,7 +141,7 @@ class Joint:
 
     def _fold(self, tail: View, base: Base | None) -> None:
         """Move the tail into the index."""
-        rows = [Row(one, self.members[one].seq, self._spelled[one]) for one in tail.ids()]
+        rows = [Row(one, self.members[one].seq, " ".join(self._spelled[one].split())) for one in tail.ids()]
         index = self._index or MemoryIndex()
         reader = index.add(rows)
         tokens, size = sum(row.length for row in rows), sum(len(row.terms) for row in rows)
@@ -135,6 +150,17 @@ class Joint:
             made = Base(reader, tokens=tokens + base.folded_tokens, size=size + base.size)
             made.gone = base.gone
         self._index, self.pair.base, self.pair.tails = index, made, [View()]
+
+
+def _padded(terms: Iterable[str]) -> str:
+    """Terms with a space of its own on each side of each, so that one is found by the spaces around it."""
+    joined = "  ".join(terms)
+    return f" {joined} " if joined else ""
+
+
+def _length(padded: str) -> int:
+    """How many terms there are."""
+    return padded.count("  ") + 1 if padded else 0
 
 
 def _after(ledger: Ledger, seq: int) -> Iterator[str]:

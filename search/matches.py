@@ -1,14 +1,16 @@
-"""Which terms of a question a record holds, and in which of its fields."""
+"""What a record's text, title and tags spell: for its score, and for what of a question it holds."""
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from nsstore.record import Record
+from nsstore.search.scoring import Scoring, step_of
 from nsstore.search.view import FIELDS, analysed
-from nsstore.store.proven import Proven
+from nsstore.store.proven import Proven, Spelled
 
 _TEXT: Final = FIELDS[:1]
 Matched = tuple[tuple[str, ...], tuple[str, ...]]
@@ -19,29 +21,33 @@ def terms_of(record: Record) -> list[str]:
     return [term for found in _by_field(record) for term in found]
 
 
-def matched(proven: Proven, wanted: Sequence[str]) -> Matched:
-    """Which of the wanted terms a record holds, in the order asked, and the fields that hold one.
-
-    What a text spells is worked out once for the bytes that were proven.
-    """
-    if proven.spelled is None:
+def weighed(proven: Proven, scoring: Scoring) -> tuple[float, Matched]:
+    """A record's score, which of the wanted terms it holds, in the order asked, and in which fields."""
+    spelled = proven.spelled
+    if spelled is None:
         spell(proven)
-    assert proven.spelled is not None
-    text, title, tags = spelled = proven.spelled
-    if not title and not tags:
-        found = tuple([term for term in wanted if term in text])
-        return found, _TEXT if found else ()
-    found = tuple([term for term in wanted if term in text or term in title or term in tags])
-    fields = zip(FIELDS, spelled, strict=True)
-    return found, tuple(name for name, field in fields if not field.isdisjoint(wanted))
+        spelled = proven.spelled
+        assert spelled is not None
+    counts, step, fields = spelled
+    score, held = scoring.weigh(counts.get, step)
+    if fields is None:
+        return score, (tuple(held), _TEXT if held else ())
+    named = zip(FIELDS, fields, strict=True)
+    return score, (tuple(held), tuple(name for name, field in named if not field.isdisjoint(held)))
+
+
+def matched(proven: Proven, wanted: Sequence[str]) -> Matched:
+    """Which of the wanted terms a record holds, in the order asked, and in which fields."""
+    return weighed(proven, Scoring(dict.fromkeys(wanted, 1.0), 1.0))[1]
 
 
 def spell(proven: Proven) -> tuple[list[str], ...]:
-    """The terms of each field, repeats included; which there are is kept with the bytes that were proven."""
+    """The terms of each field, repeats included; what they come to is kept with the proven bytes."""
     found = _by_field(proven.record)
-    if proven.spelled is None:
-        # Interned: records of one store share most of their words.
-        proven.spelled = tuple([frozenset(map(sys.intern, one)) for one in found])
+    text, *others = found
+    every = [*chain.from_iterable(found)] if any(others) else text
+    fields = tuple([frozenset(one) for one in found]) if any(others) else None
+    proven.spelled = Spelled(Counter(every), step_of(len(every)), fields)
     return found
 
 

@@ -1,7 +1,7 @@
 """A view as a pair: what was folded into an index, and a tail in memory of what the ledger has more.
 
 Every score is BM25 over the statistics of the whole, as if one index held all of it
-(``docs/design.md`` section 6): both halves add up to the same ten, wherever the line between them is.
+(``docs/design.md`` section 6): wherever the line between both halves is, the answer is the same.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Final
 
 from nsstore.ledger import Ledger
 from nsstore.record import Record
-from nsstore.search.indexed import Base, Candidate, Joined, choose, seq_of
-from nsstore.search.view import View, rarity
+from nsstore.search.indexed import Base, Candidate, Joined, among_the_best, seq_of
+from nsstore.search.scoring import Scoring, Weigh, rarity
+from nsstore.search.view import View
 
 _BYTES_OF_A_READER: Final = 100_000
 _BYTES_OF_A_COUNT: Final = 110
@@ -68,6 +69,16 @@ class Pair:
     def follows(self, ledger: Ledger) -> bool:
         """Whether the ledger goes on from where this view has come."""
         return self.seq < 0 or (self.seq <= ledger.seq and ledger.macs[self.seq] == self.head)
+
+    def is_at(self, ledger: Ledger) -> bool:
+        """Whether nothing is to be done before it is searched: nothing joined, was forgotten, or can end."""
+        return (
+            self.whole
+            and self.seq == ledger.seq
+            and self.head == ledger.head
+            and self.forgotten == len(ledger.forgotten)
+            and not self.ends
+        )
 
     def after(self, ledger: Ledger, reached: int) -> list[str]:
         """The members that joined behind where this view has come, up to an event, in order."""
@@ -122,27 +133,42 @@ class Pair:
         self.let_go.add(record_id)
         return self.base is None or not self.base.reader.has(record_id)
 
-    def search(self, wanted: Sequence[str], ledger: Joined, k: int) -> list[tuple[str, float]]:
-        """The ids and scores of the ``k`` best records that hold any of the terms, ties in ledger order."""
+    def search(
+        self, wanted: Sequence[str], ledger: Joined, k: int, weigh: Weigh, *, by_id: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ids and scores of the ``k`` best records that hold any of the terms.
+
+        ``weigh`` is asked for the score of each that can be among them; what it raises is raised. Ties are in
+        ledger order, or in that of the ids.
+        """
         with self.lock:
-            base, tails = self.base, [tail for tail in self.tails if len(tail)]
-            if base is not None and not tails and not base.gone.ids:
-                return base.best(wanted, ledger, k)
-            records = self.records()
-            if not records:
-                return []
-            halves: list[View | Base] = [*tails, *([base] if base is not None else [])]
-            rarities = {
-                term: rarity(records, sum([half.holding(term) for half in halves])) for term in wanted
-            }
-            average = sum([half.tokens for half in halves]) / records
-            if base is None and len(tails) == 1:
-                return tails[0].top(rarities, average, k)
-            found = [
-                Candidate(record_id, seq_of(ledger, record_id), score, score)
-                for tail in tails
-                for record_id, score in tail.top(rarities, average, k)
-            ]
-            if base is not None:
-                found += base.contenders(rarities, average, ledger, k, [one.low for one in found])
-            return [(one.record_id, one.low) for one in choose(found, k, base, rarities, average)]
+            found, scoring = self._candidates(wanted, ledger, k, by_id=by_id)
+        best = among_the_best(found, k) if len(found) > k else found
+        scored = [
+            (-weigh(one.record_id, scoring), one.record_id if by_id else one.tie, one.record_id)
+            for one in best
+        ]
+        scored.sort()
+        return [(record_id, -score) for score, _, record_id in scored[:k]]
+
+    def _candidates(
+        self, wanted: Sequence[str], ledger: Joined, k: int, *, by_id: bool
+    ) -> tuple[list[Candidate], Scoring]:
+        """The records that can be among the best, and what their scores are worked out from."""
+        base, tails = self.base, [tail for tail in self.tails if len(tail)]
+        if base is not None and not tails and not base.gone.ids:
+            return base.best(wanted, ledger, k), Scoring(base.rarities(wanted), base.average_length)
+        records = self.records()
+        if not records:
+            return [], Scoring({}, 1.0)
+        halves: list[View | Base] = [*tails, *([base] if base is not None else [])]
+        rarities = {term: rarity(records, sum([half.holding(term) for half in halves])) for term in wanted}
+        average = sum([half.tokens for half in halves]) / records
+        found = [
+            Candidate(record_id, score, score, seq_of(ledger, record_id))
+            for tail in tails
+            for record_id, score in tail.top(rarities, average, k, ties=by_id)
+        ]
+        if base is not None:
+            found += base.contenders(rarities, average, ledger, k, [one.low for one in found])
+        return found, Scoring(rarities, average)

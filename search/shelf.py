@@ -37,8 +37,9 @@ MANIFEST: Final = "manifest"
 LOCK: Final = "lock"
 MAX_FILE: Final = 4 * 1024 * 1024 * 1024
 ROOM: Final = 64 * 1024 * 1024  # bytes of disk that a fold leaves free beside what it writes
-_OPENING: Final = "open"
-_LEFT_SECONDS: Final = 600.0  # a copy that is this old was left by a process that died while opening it
+WRITERS_OWN: Final = ".managed.json"  # which files tantivy may remove one day: no reader looks at it
+OPENING: Final = "open"
+GONE: Final = "gone-"
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,24 +86,24 @@ class Shelf:
         facts: Manifest,
         rows: Iterable[Row],
         *,
+        after: str | None,
         count: int,
         still: Callable[[], bool],
     ) -> tuple[Manifest, bool] | None:
         """Add rows to what ``base`` names, or make a view of them; what is kept then, and whether it is this.
 
-        ``facts`` says of what the whole will be made. If another process folded since ``base``, its
-        manifest is what is kept, and nothing is written. ``still`` is asked last, while nobody can drop the
-        view: whether all that was written may be kept; if not, or if ``base`` is gone, ``None``. Raises
-        :class:`Unfit`, :class:`StoreError`,
-        :class:`IndexFailed`; what was kept before is then kept still.
+        ``facts`` says of what the whole will be made, and ``after`` is the generation it takes the place of,
+        gone on from or not. If another process folded since, its manifest is what is kept, and nothing is
+        written. ``still`` is asked last: whether all that was written may be kept; if not, or if what was
+        gone on from is gone, ``None``. Raises :class:`Unfit`, :class:`StoreError`, :class:`IndexFailed`;
+        what was kept before is then kept still.
         """
-        sweep(self.home)
         root = self._home()
         with root.make_dir(self.path) as directory, FileLock(directory, LOCK):
             found = self._usable(directory)
-            if found is not None and (base is None or found.generation != base.generation):
+            if found is not None and found.generation != after:
                 return found, False
-            if found is None and base is not None:
+            if found is None and after is not None:
                 return None  # what was to be gone on from was removed: whoever looks for it next begins anew
             self._tidy(directory, found)
             generation = f"g-{secrets.token_hex(8)}"
@@ -132,7 +133,7 @@ class Shelf:
         above = root.dir(folder) if root is not None else None
         if above is not None:
             with above:
-                _drop(above, name)
+                put_away(above, name)
 
     def _home(self) -> Root:
         root = self.home.open(make=True)
@@ -191,96 +192,50 @@ class Shelf:
             found = self._manifest(directory)
             if found is None:
                 return None
-            with _required(directory.sub(found.generation)) as files, root.make_dir(_OPENING) as copies:
-                name = secrets.token_hex(8)
-                copies.make(name)
-                try:
-                    with _required(copies.sub(name)) as copy:
-                        _copy(files, copy, found.files)
-                    reader = Reader.open(trees.path_of(copies, f"{_OPENING}/{name}"))
-                finally:
-                    with suppress(StoreError):
-                        trees.remove(copies, name)
+            with _required(directory.sub(found.generation)) as files:
+                reader = self._reader(files, found, root)
         if reader.records != found.records:
             raise Unfit("an index of other records than the manifest says")
         return Opened(manifest=found, reader=reader)
 
-
-def names(home: CacheHome, keys: Keys, chain: Chain) -> list[str] | None:
-    """The views that are kept of a namespace, or ``None`` if it was never noted as used."""
-    root = home.open(make=False)
-    place = root.dir(f"views/{place_of(keys, chain)}") if root is not None else None
-    if place is None:
-        return None
-    with place:
-        return place.folders()
+    def _reader(self, files: Dir, found: Manifest, root: Root) -> Reader:
+        """Open a copy of the files, in memory where there is room for it."""
+        memory = self.home.memory()
+        if memory is not None:
+            with suppress(SystemFailure):
+                return _opened(files, found, memory)
+        return _opened(files, found, root)
 
 
-def weigh(home: CacheHome, keys: Keys, chain: Chain) -> list[tuple[float, str, Manifest]]:
-    """The views that are kept of a namespace and can be used: how old, by which name, and what they are."""
-    found: list[tuple[float, str, Manifest]] = []
-    root = home.open(make=False)
-    for name in names(home, keys, chain) or []:
-        shelf = Shelf(home, keys, chain, name)
-        with suppress(StoreError, Unfit):
-            manifest = shelf.manifest()
-            directory = root.dir(shelf.path) if root is not None else None
-            if manifest is not None and directory is not None:
-                with directory:
-                    found.append((trees.age(directory, MANIFEST), name, manifest))
-    return found
+def put_away(above: Dir, name: str) -> None:
+    """Remove a directory whole, out of everybody's sight first. Raises :class:`StoreError` if it stays.
+
+    Nobody is waited for: what a fold that is under way puts there goes with it, and nothing of such a fold
+    is kept once something was forgotten.
+    """
+    gone = f"{GONE}{secrets.token_hex(8)}"
+    with suppress(StoreError):  # it is not there; if it cannot be moved, it is removed where it is
+        above.move(name, above, gone, flush=False)
+    trees.remove(above, name)
+    for left in above.names():
+        if left.startswith(GONE):
+            trees.remove(above, left)
 
 
-def note_use(home: CacheHome, keys: Keys, chain: Chain) -> None:
-    """Note that a namespace is searched; where that cannot be noted its views stay in memory."""
-    with suppress(StoreError):
-        root = home.open(make=True)
-        if root is not None:
-            root.make_dir(f"views/{place_of(keys, chain)}").close()
-
-
-def drop_all(home: CacheHome, keys: Keys, chain: Chain) -> None:
-    """Remove all that is kept of a namespace, after any fold. Raises :class:`StoreError` if it stays."""
-    sweep(home)
-    root = home.open(make=False)
-    above = root.dir("views") if root is not None else None
-    if above is None:
-        return
-    with above:
-        name = place_of(keys, chain)
-        place: Dir | None = None
-        with suppress(EscapeError):  # what is no directory of ours is removed like one
-            place = above.sub(name)
-        if place is not None:
-            with place:
-                for view in place.names():
-                    _drop(place, view)
-        trees.remove(above, name)
-
-
-def _drop(place: Dir, name: str) -> None:
-    """Remove one view when nobody folds it; its lock file goes last, with the directory."""
-    view: Dir | None = None
-    with suppress(EscapeError):
-        view = place.sub(name)
-    if view is not None:
-        with view, suppress(FileNotFoundError), FileLock(view, LOCK, shared=False):
-            for inner in view.names():
-                if inner != LOCK:
-                    trees.remove(view, inner)
-    trees.remove(place, name)
-
-
-def sweep(home: CacheHome) -> None:
-    """Remove the copies that were left by processes that died while they opened a view."""
-    with suppress(StoreError):
-        root = home.open(make=False)
-        copies = root.dir(_OPENING) if root is not None else None
-        if copies is not None:
-            with copies:
-                for name in copies.names():
-                    if trees.age(copies, name) > _LEFT_SECONDS:
-                        trees.remove(copies, name)
+def _opened(files: Dir, found: Manifest, room: Root) -> Reader:
+    """Open a verified copy of the files, which has no name by the time this returns."""
+    with room.make_dir(OPENING) as copies:
+        trees.require_free(copies, 2 * found.size)
+        name = secrets.token_hex(8)
+        copies.make(name)
+        try:
+            with _required(copies.sub(name)) as copy:
+                trees.hold(copy)
+                _copy(files, copy, [one for one in found.files if one.name != WRITERS_OWN])
+                return Reader.open(trees.path_of(copies, f"{OPENING}/{name}"))
+        finally:
+            with suppress(StoreError):
+                trees.remove(copies, name)
 
 
 def _required(found: Dir | None) -> Dir:

@@ -6,7 +6,6 @@ Nothing here parses a question, and nothing here takes a text: what is indexed i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -22,8 +21,6 @@ _LENGTH: Final = "length"
 _LEAST_HEAP: Final = 15_000_000  # bytes a thread; tantivy takes no less
 _HEAP: Final = 64_000_000  # one segment up to about 100,000 records of 1 KB
 _SMALL: Final = 4_000  # records that the least heap holds in one segment
-
-_FREQUENCY: Final = re.compile(r'"value": ([0-9.e]+),\s*"description": "freq, ')
 
 Split = Callable[[str], list[str]]
 
@@ -72,12 +69,11 @@ class Row(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A record that was found: its score, its place in the ledger, how many terms it has, and where it is."""
+    """A record that was found: its score, its place in the ledger, and how many terms it has."""
 
     score: float
     seq: int
     length: int
-    address: tantivy.DocAddress
 
 
 def write_index(path: str, rows: Iterable[Row], *, count: int, fresh: bool) -> None:
@@ -163,24 +159,12 @@ class Reader:
         addresses = [address for _, address in hits]
         places = self._searcher.fast_field_values(_SEQ, addresses)
         if not lengths:
-            return [
-                Match(score, int(seq or 0), 0, address)
-                for (score, address), seq in zip(hits, places, strict=True)
-            ]
+            return [Match(score, int(seq or 0), 0) for (score, _), seq in zip(hits, places, strict=True)]
         counted = self._searcher.fast_field_values(_LENGTH, addresses)
         return [
-            Match(score, int(seq or 0), int(length or 0), address)
-            for (score, address), seq, length in zip(hits, places, counted, strict=True)
+            Match(score, int(seq or 0), int(length or 0))
+            for (score, _), seq, length in zip(hits, places, counted, strict=True)
         ]
-
-    def frequency(self, term: str, match: Match) -> int:
-        """How often a record that was found holds a term."""
-        try:
-            told = _query(term, 1.0).explain(self._searcher, match.address).to_json()
-        except ValueError:  # it does not hold the term
-            return 0
-        found = _FREQUENCY.search(told)
-        return int(float(found[1])) if found else 0
 
 
 def _query(term: str, boost: float) -> tantivy.Query:

@@ -8,31 +8,28 @@ counts is for the other half of its view; a caller gets hits, no terms and no co
 from __future__ import annotations
 
 import heapq
-import math
 import sys
 import threading
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from nsstore.search.analyser import terms
+from nsstore.search.scoring import norm_of_step, rarity, step_of
 
 FIELDS: Final = ("text", "title", "tags")
 
+MOST_NEW: Final = 16  # records that are looked through one by one, before their terms are entered
+NOTHING: Final[Mapping[str, float]] = {}
+
 _FEW: Final = 500
-_K1: Final = 1.2
-_B: Final = 0.75
-
-# Lucene's 256 steps for a length, which tantivy shares: 0 to 39 exactly, then eight steps an octave.
-_STEPS: Final = tuple(
-    step if step < 24 + 16 else 24 + ((step - 24) % 8 + 8 << (step - 24) // 8 - 1) for step in range(256)
-)
-
 # A posting's key is one number: frequency << 11 | length step << 3 | fields. The 256 KiB that a text
 # may have (docs/format.md) keep the frequency below 2**21, so a key fits 32 bits.
+_IN_TEXT: Final = 1
 _FIELD_SETS: Final = tuple(
     tuple(name for bit, name in enumerate(FIELDS) if bits >> bit & 1) for bits in range(8)
 )
@@ -50,21 +47,6 @@ def analysed(text: str, title: str, tags: Iterable[str]) -> tuple[list[str], ...
     """The terms of each of ``FIELDS``, repeats included."""
     values = zip(FIELDS, (text, title, "\n".join(tags)), strict=True)
     return tuple([terms(value, field=name) if value else [] for name, value in values])
-
-
-def rarity(records: int, holding: int) -> float:
-    """What a term weighs that ``holding`` of ``records`` records hold: BM25's idf, times k1 + 1."""
-    return math.log(1 + (records - holding + 0.5) / (holding + 0.5)) * (1 + _K1)
-
-
-def norm(tokens: int, average_length: float) -> float:
-    """BM25's norm of a record of ``tokens`` terms."""
-    return norm_of_step(_STEPS[bisect_right(_STEPS, tokens) - 1], average_length)
-
-
-def norm_of_step(length: int, average_length: float) -> float:
-    """BM25's norm of a length that is one of the steps."""
-    return _K1 * (1 - _B + _B * length / average_length)
 
 
 def _nth(scores: Collection[float], k: int) -> float:
@@ -94,6 +76,25 @@ class _Postings:
         self.keys = array("I")
 
 
+class _New:
+    """A record whose terms are not entered yet: where it is, and how often and in which fields it holds each.
+
+    ``fields`` is empty for one that has nothing but its text.
+    """
+
+    __slots__ = ("_fields", "_step", "counts", "place")
+
+    def __init__(self, place: int, counts: dict[str, int], fields: dict[str, int], step: int) -> None:
+        self.place = place
+        self.counts = counts
+        self._fields = fields
+        self._step = step
+
+    def key(self, term: str) -> int:
+        """The key of the posting that a term of it has."""
+        return self.counts[term] << 11 | self._step | self._fields.get(term, _IN_TEXT)
+
+
 class _Weights(dict[int, float]):
     """What a posting's key weighs at one average length; computed when first met."""
 
@@ -101,8 +102,8 @@ class _Weights(dict[int, float]):
         self.average_length = average_length
 
     def __missing__(self, key: int) -> float:
-        frequency, length = key >> 11, _STEPS[key >> 3 & 255]
-        weight = self[key] = frequency / (frequency + norm_of_step(length, self.average_length))
+        frequency = key >> 11
+        weight = self[key] = frequency / (frequency + norm_of_step(key >> 3 & 255, self.average_length))
         return weight
 
 
@@ -118,6 +119,7 @@ class View:
         self._places: dict[str, int] = {}
         self._ids: list[str | None] = []
         self._terms_of: list[tuple[_Postings, ...]] = []
+        self._new: list[_New] = []
         self._tokens = 0
         self._weights = _Weights(0.0)
         self._bytes = _BYTES_OF_A_VIEW
@@ -141,36 +143,48 @@ class View:
 
     def add_terms(self, record_id: str, spelled: Sequence[Sequence[str]]) -> None:
         """As :meth:`add`, for a record whose fields were analysed already."""
-        counts: dict[str, int] = {}
+        text, *others = spelled
+        counts, tokens = Counter(text), len(text)
         fields: dict[str, int] = {}
-        tokens = 0
-        for bit, found in enumerate(spelled):
-            tokens += len(found)
-            for term in found:
-                counts[term] = counts.get(term, 0) + 1
-                fields[term] = fields.get(term, 0) | 1 << bit
-        step = bisect_right(_STEPS, tokens) - 1 << 3
+        if any(others):
+            fields = dict.fromkeys(counts, _IN_TEXT)
+            for bit, found in enumerate(others, 1):
+                tokens += len(found)
+                counts.update(found)
+                for term in found:
+                    fields[term] = fields.get(term, 0) | 1 << bit
+        step = step_of(tokens) << 3
         with self._lock:
             if record_id in self._places:
                 raise ValueError("this record is in the view already")
             place = self._places[record_id] = len(self._ids)
             self._ids.append(record_id)
             self._tokens += tokens
+            self._terms_of.append(())
+            self._new.append(_New(place, counts, fields, step))
+            self._bytes += self._bytes_of(record_id, len(counts))
+            if len(self._new) > MOST_NEW:
+                self._post()
+
+    def _post(self) -> None:
+        """Enter the terms of what was added last: worth its time once it is looked at often."""
+        for one in self._new:
             holders: list[_Postings] = []
-            for term, count in counts.items():
+            for term in one.counts:
                 postings = self._postings.get(term)
                 if postings is None:
                     postings = self._postings[term] = _Postings(term)
                     self._bytes += _BYTES_PER_TERM + sys.getsizeof(term)
-                postings.places.append(place)
-                postings.keys.append(count << 11 | step | fields[term])
+                postings.places.append(one.place)
+                postings.keys.append(one.key(term))
                 holders.append(postings)
-            self._terms_of.append(tuple(holders))
-            self._bytes += self._bytes_of(record_id, len(holders))
+            self._terms_of[one.place] = tuple(holders)
+        self._new = []
 
     def remove(self, record_id: str) -> bool:
         """Forget the record, its terms and its weight in every score; False if it was not here."""
         with self._lock:
+            self._post()
             place = self._places.pop(record_id, None)
             if place is None:
                 return False
@@ -194,8 +208,9 @@ class View:
 
     def holding(self, term: str) -> int:
         """How many records hold a term."""
-        found = self._postings.get(term)
-        return len(found.places) if found is not None else 0
+        found, new = self._postings.get(term), self._new
+        count = sum([term in one.counts for one in new]) if new else 0
+        return count + len(found.places) if found is not None else count
 
     def ids(self) -> list[str]:
         """The id of every record, in ledger order."""
@@ -205,6 +220,7 @@ class View:
     def rows(self) -> Iterator[tuple[str, str]]:
         """Every record's id and terms with repeats, in ledger order; what is removed meanwhile may lack."""
         with self._lock:
+            self._post()
             found = list(self._places.items())
         for record_id, place in found:
             with self._lock:
@@ -223,16 +239,22 @@ class View:
         with self._lock:
             if not self._places:
                 return []
+            self._post()
             weights = {term: rarity(len(self._places), self.holding(term)) for term in wanted}
             held = self._held(weights)
             best = self._best(held, self._tokens / len(self._places), k) if held and k > 0 else []
             return [self._scored(place, -negative, held) for negative, place in best]
 
-    def top(self, rarities: Mapping[str, float], average_length: float, k: int) -> list[tuple[str, float]]:
-        """The ids and scores of the ``k`` best, by the weights and the average length of a wider whole."""
+    def top(
+        self, rarities: Mapping[str, float], average_length: float, k: int, *, ties: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ids and scores of the ``k`` best, by the weights and the average length of a wider whole.
+
+        With ``ties`` all that are as good as the last of them as well.
+        """
         with self._lock:
             held, ids = self._held(rarities), self._ids
-            best = self._best(held, average_length, k) if held and k > 0 else []
+            best = self._best(held, average_length, k, rarities, ties=ties) if k > 0 else []
             return [(record_id, -score) for score, place in best if (record_id := ids[place]) is not None]
 
     def _held(self, rarities: Mapping[str, float]) -> list[tuple[float, _Postings]]:
@@ -240,7 +262,13 @@ class View:
         return [(weight, postings) for weight, postings in found if postings is not None]
 
     def _best(
-        self, held: list[tuple[float, _Postings]], average_length: float, k: int
+        self,
+        held: list[tuple[float, _Postings]],
+        average_length: float,
+        k: int,
+        rarities: Mapping[str, float] = NOTHING,
+        *,
+        ties: bool = False,
     ) -> list[tuple[float, int]]:
         if average_length != self._weights.average_length:
             self._weights = _Weights(average_length)
@@ -250,10 +278,17 @@ class View:
         for term_weight, postings in held:
             for place, weight in zip(postings.places, map(weight_of, postings.keys), strict=True):
                 scores[place] = score_of(place, 0.0) + term_weight * weight
+        for one in self._new:
+            score = 0.0
+            for term, term_weight in rarities.items():
+                if term in one.counts:
+                    score += term_weight * weight_of(one.key(term))
+            if score:
+                scores[one.place] = score
         least = _nth(scores.values(), k) if len(scores) > k else 0.0
         best = [(-score, place) for place, score in scores.items() if score >= least]
         best.sort()
-        return best[:k]
+        return best if ties else best[:k]
 
     def _scored(self, place: int, score: float, held: list[tuple[float, _Postings]]) -> Scored:
         matched: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import suppress
 from functools import partial
@@ -11,7 +12,7 @@ from nsstore.errors import EscapeError, StoreError
 from nsstore.incident import IncidentKind
 from nsstore.policy import ReadClass
 from nsstore.scope import Namespace
-from nsstore.search import shelf as shelves
+from nsstore.search import shelves
 from nsstore.search.budget import ViewCache
 from nsstore.search.fold import Fold
 from nsstore.search.folder import Folder
@@ -27,7 +28,7 @@ from nsstore.store.leaf import Leaf
 
 VIEW_BYTES: Final = 256 * 1024 * 1024
 MOST_OPEN: Final = 16  # open indexes; each keeps a thread of tantivy's
-LEAST_KEPT: Final = 256  # records from which on a view is worth its files: docs/design.md §6
+LEAST_KEPT: Final = 64  # records from which on a view is worth its files: docs/design.md §6
 LEAST_TAIL: Final = 128  # records of a tail from which on a fold is worth its time,
 TAIL_SHARE: Final = 16  # and one of so many of the index
 LEAST_GONE: Final = 64  # records that are gone from which on the index is worth being made anew,
@@ -50,10 +51,12 @@ class Views:
         self.folder = Folder()
         self._cache: ViewCache[Pair] = ViewCache(VIEW_BYTES, MOST_OPEN)
         self._sets: dict[Namespace, dict[Readable, None]] = {}
+        self._lock = threading.Lock()
 
     def start_afresh(self) -> None:
         """Forget every view, as a forked child has to: nobody is left to release a lock of the parent's."""
         self._cache, self._sets = ViewCache(VIEW_BYTES, MOST_OPEN), {}
+        self._lock = threading.Lock()
 
     def of(self, sight: Sight, readable: Readable) -> Pair:
         """The view of exactly these classes, caught up with the ledger.
@@ -62,7 +65,11 @@ class Views:
         could not be told.
         """
         ns = sight.leaf.place.ns
-        pair = self._cache.get((ns, readable)) or self._grown(sight, readable)
+        pair = self._cache.get((ns, readable))
+        if pair is not None and pair.is_at(sight.ledger):
+            self._consider(pair, sight, readable)
+            return pair
+        pair = pair or self._grown(sight, readable)
         if pair is None or not (pair.whole and pair.follows(sight.ledger) and self._forgets(pair, sight)):
             pair = self._begin(sight, readable)
         with pair.lock:
@@ -82,7 +89,8 @@ class Views:
         for pair in self._cache.each(lambda key: key[0] == ns):
             pair.whole = False
         self._cache.drop(lambda key: key[0] == ns)
-        self._sets.pop(ns, None)
+        with self._lock:
+            self._sets.pop(ns, None)
         shelves.drop_all(self.home, self.store.trust.keys, self.store.leaf(ns).place.chain)
 
     def close(self) -> None:
@@ -94,22 +102,24 @@ class Views:
     def _grown(self, sight: Sight, readable: Readable) -> Pair | None:
         """A view of fewer classes, if what it lacks has joined only behind where it has come."""
         ns = sight.leaf.place.ns
-        for fewer in self._sets.get(ns, ()):
-            pair = self._cache.get((ns, fewer)) if fewer < readable else None
-            if pair is not None and _fits(sight, readable, fewer, pair.seq):
-                self._cache.take((ns, fewer))
-                del self._sets[ns][fewer]
-                return pair
+        with self._lock:
+            for fewer in self._sets.get(ns, ()):
+                pair = self._cache.get((ns, fewer)) if fewer < readable else None
+                if pair is not None and _fits(sight, readable, fewer, pair.seq):
+                    self._cache.take((ns, fewer))
+                    del self._sets[ns][fewer]
+                    return pair
         return None
 
     def _note_set(self, ns: Namespace, readable: Readable) -> None:
-        sets = self._sets.setdefault(ns, {})
-        if readable not in sets:
-            sets[readable] = None
-            while len(sets) > MOST_SETS:
-                del sets[next(iter(sets))]
-            while len(self._sets) > 10_000:
-                del self._sets[next(iter(self._sets))]
+        with self._lock:
+            sets = self._sets.setdefault(ns, {})
+            if readable not in sets:
+                sets[readable] = None
+                while len(sets) > MOST_SETS:
+                    del sets[next(iter(sets))]
+                while len(self._sets) > 10_000:
+                    del self._sets[next(iter(self._sets))]
 
     @staticmethod
     def _forgets(pair: Pair, sight: Sight) -> bool:
@@ -142,7 +152,7 @@ class Views:
     def _kept(self, leaf: Leaf) -> list[str]:
         keys, chain = self.store.trust.keys, leaf.place.chain
         try:
-            return shelves.names(self.home, keys, chain) or []
+            return shelves.names(self.home, keys, chain)
         except EscapeError as why:
             self.store.witness.tell(leaf.place, IncidentKind.VIEW_DAMAGED, str(why))
             with suppress(StoreError):
@@ -199,16 +209,21 @@ class Views:
         if not due or pair.folding or time.monotonic() < pair.rests_until:
             return
         keys, leaf = self.store.trust.keys, sight.leaf
-        if base is None and pair.uses == 1 and not self._used_before(leaf):
-            return
         name = pair.name or name_of(keys, leaf.place.chain, readable)
+        if base is None and pair.uses == 1 and not self._used_before(leaf, name):
+            return
         shelf = Shelf(self.home, keys, leaf.place.chain, name)
-        fold = Fold(pair, shelf, leaf, sight.ledger, readable, anew=base is not None and _worn(base))
+        fold = Fold(
+            *(pair, shelf, leaf, sight.ledger, readable),
+            anew=base is not None and _worn(base),
+            give_way=self.folder.give_way,
+        )
         if fold.begin() and not self.folder.submit(partial(self._fold, fold)):
             fold.give_up()
 
     def _fold(self, fold: Fold) -> None:
         """Fold, and keep what is kept of the namespace within twice what its records hold."""
+        shelves.sweep(self.home)
         fold.run(self._told)
         with suppress(StoreError, ReferenceError):
             keys, chain = self.store.trust.keys, fold.leaf.place.chain
@@ -220,13 +235,13 @@ class Views:
                     Shelf(self.home, keys, chain, name).drop()
                     size -= manifest.size
 
-    def _used_before(self, leaf: Leaf) -> bool:
-        """Whether a namespace was searched before, by whatever process; noted for the next time."""
+    def _used_before(self, leaf: Leaf, name: str) -> bool:
+        """Whether a view was searched before, by whatever process; noted for the next time."""
         keys, chain = self.store.trust.keys, leaf.place.chain
         with suppress(StoreError):
-            if shelves.names(self.home, keys, chain) is not None:
+            if name in shelves.names(self.home, keys, chain):
                 return True
-        shelves.note_use(self.home, keys, chain)
+        shelves.note_use(self.home, keys, chain, name)
         return False
 
     def _told(self, leaf: Leaf, shelf: Shelf, why: Exception) -> None:

@@ -7,7 +7,6 @@ changed is told by one read of their anchors. Each hit is proven in its own name
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import chain, zip_longest
 from typing import Final, Literal
 
@@ -77,27 +76,27 @@ class Wide:
 
         Raises :class:`IntegrityError` of the one that holds it.
         """
-        scope, holding = own.envelope.scope, None
+        scope, holding = own.envelope.scope, own
+        damage: IntegrityError | EscapeError | None = None
         for source in own.rights.sessions_of(own.envelope) if record_id not in own.ledger.members else ():
-            place = (source.user_id, source.project_id)
-            sessions = self._followed(scope.tenant, place)
+            sessions = self._followed(scope.tenant, (source.user_id, source.project_id))
             with sessions.lock:
                 sessions.look()
                 open_ones = [ns for ns in sessions.all() if _is_open(ns, (source.sessions,))]
-            for ns in open_ones:  # all of them, so that none is told from another by the time it takes
-                with suppress(IntegrityError, EscapeError):
-                    if record_id in self._store.leaf(ns).read().members:
-                        holding = ns
-        if holding is None:
-            return own
-        leaf = self._store.leaf(holding)
-        try:
-            return Sight.of(leaf, own.envelope, own.rights)
-        except (IntegrityError, EscapeError):
-            tagged = leaf.tags.get(record_id)  # whether it would be visible is known from before, or not
-            if tagged is not None and decide_class(own.envelope, tagged.readable, own.rights).allowed:
-                raise
-            return own
+            for ns in open_ones:  # every one is looked at as if it were it: none is told by the time it takes
+                leaf = self._store.leaf(ns)
+                try:
+                    sight = Sight.of(leaf, own.envelope, own.rights)
+                except (IntegrityError, EscapeError) as err:
+                    tagged = leaf.known_tag(record_id)  # whether it would be visible is known, or not
+                    if tagged is not None and decide_class(own.envelope, tagged.readable, own.rights).allowed:
+                        damage = err
+                    continue
+                if record_id in sight.ledger.members:
+                    holding = sight
+        if holding is own and damage is not None:
+            raise damage
+        return holding
 
     def search(
         self, own: Sight, sources: Sequence[Source], words: tuple[str, ...], k: int, part: Part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Never
 
 import msgspec
@@ -25,6 +25,10 @@ WORDS: Final = {
     "only the owner lets it go",
     Reason.HOLDS_UNKNOWN: NOT_KNOWN,
 }
+BACK: Final = (
+    "a newer version stands, and without this one an older one would be current again: forget the newer one,"
+    " or this one with the older ones"
+)
 NOT_OWN: Final = "what is of another branch, baseline or agent is not forgotten from this scope"
 
 
@@ -55,8 +59,8 @@ def forget_wanted(
     """Forget records of the envelope's own scope, and those they supersede unless ``only_these``.
 
     ``asked`` is the record id that was asked for, if it was one. Raises :class:`NotVisible` if nothing
-    readable is wanted, :class:`Refused` if one of them is held or not the scope's own, and as
-    :func:`nsstore.store.forget`.
+    readable is wanted, :class:`Refused` if one of them is held or not the scope's own, or if an older
+    version would be current beside a newer one, and as :func:`nsstore.store.forget`.
     """
     leaf = store.leaf(ns)
     forgetting = _Forgetting(store, envelope, wanted, asked, verb, only_these=only_these)
@@ -114,6 +118,7 @@ class _Forgetting:
                 waiting += self._before(sight, found.header, headers)
             elif record_id in asked or decision.reason in WORDS:
                 self._deny(decision.reason)
+        _require_none_back(sight, headers)
         return Chosen(records=frozenset(headers), headers=tuple(headers.values()))
 
     def _before(self, sight: Sight, header: Header, known: dict[str, Header]) -> list[str]:
@@ -134,3 +139,23 @@ class _Forgetting:
         if reason is None:
             raise NotVisible(self.asked or "this document")
         raise Refused(WORDS.get(reason, NOT_OWN), reason=reason.value)
+
+
+def _require_none_back(sight: Sight, going: Mapping[str, Header]) -> None:
+    """Refuse to take a version out of a chain whose newer one stays, and would not hide the older one."""
+    stay = {
+        record_id: [
+            old for old in header.supersedes or () if old not in going and sight.decision(old).allowed
+        ]
+        for record_id, header in going.items()
+    }
+    if not any(stay.values()):
+        return
+    hidden: set[str] = set()
+    for record_id in sight.ledger.order:
+        tagged = sight.tag(record_id)
+        seen = sight.decision_of(tagged.readable) if tagged.supersedes and record_id not in going else None
+        if seen is not None and seen.allowed and not seen.stale:
+            hidden.update(tagged.supersedes)
+    if any(record_id in hidden and not hidden.issuperset(older) for record_id, older in stay.items()):
+        raise Refused(BACK, reason="superseded")

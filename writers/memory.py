@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final, Never
 
 from nsstore import record
-from nsstore.audit import AuditEvent, EventKind, Spelled, WrittenForm, spelled
+from nsstore.audit import AuditEvent, EventKind, Spelled, event_form, spelled
 from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, WitnessError
 from nsstore.ledger import Ledger
 from nsstore.policy import Reason, decide_write
@@ -99,7 +98,7 @@ class Writing:
         if len(self.drafts) == 1 and not self.repeated:
             one = self.drafts[0]
             self.receipts = [Receipt(record_id=one.record_id, created_at=one.created_at, replayed=False)]
-            self.event = _written_form(self.envelope, self.verb).of(one.record_id)
+            self.event = event_form(EventKind.WRITTEN, self.verb, self.envelope).of(one.record_id)
         else:
             self._make_many_ready()
         self.store.audit.prepare(self.leaf.place.chain.tenant, self.event)
@@ -171,7 +170,7 @@ class Writing:
             found, decision = sight.read(known)
             if not decision.allowed:
                 continue
-            if not repeats(one, found):
+            if not repeats(self.store, one, found):
                 raise InvalidInput("idempotency_key was used before for something else: take a new one")
             self.repeated[index] = found
             return
@@ -205,11 +204,6 @@ class Writing:
         if reason is Reason.SUPERSEDES_NOT_VISIBLE:
             raise NotVisible("a record to be superseded")
         raise Refused(REFUSALS.get(reason, "this scope may not write that record"), reason=reason.value)
-
-
-@lru_cache(maxsize=512)
-def _written_form(envelope: ScopeEnvelope, verb: str) -> WrittenForm:
-    return WrittenForm(verb, envelope_fields(envelope))
 
 
 def _milliseconds(record_id: str) -> int:

@@ -10,7 +10,7 @@ import msgspec
 
 from nsstore import digests, record
 from nsstore.clock import utc_now
-from nsstore.policy import expiry, lifetime
+from nsstore.policy import NOTHING_SET, expiry, lifetime
 from nsstore.record import Header, ImportedFrom
 from nsstore.scope import (
     Area,
@@ -81,14 +81,17 @@ def draft(store: Store, envelope: ScopeEnvelope, note: Note, *, area: Area, key:
         return common.draft(note.text)
     same_key = idempotency_digests(store, envelope, note.idempotency_key)
     now, given = utc_now(), common.form.header
+    retention_class = given.retention_class
     header = msgspec.structs.replace(
         given,
         idempotency=same_key[0] if same_key else None,
         ext=None if note.ext is None else record.check_ext(note.ext),
         imported_from=note.imported_from,
-        expires_at=expiry(now, given.retention_class, kept, expires_at=note.expires_at, ttl=note.ttl),
+        expires_at=expiry(now, retention_class, kept, expires_at=note.expires_at, ttl=note.ttl),
     )
-    return Template(envelope, header).draft(note.text, same_key, now)
+    made = Template(envelope, header).draft(note.text, same_key, now)
+    ends = expiry(now, retention_class, NOTHING_SET, expires_at=note.expires_at, ttl=note.ttl)
+    return msgspec.structs.replace(made, ends=ends)
 
 
 def superseding(envelope: ScopeEnvelope, one: Draft, current: str | None) -> Draft:
@@ -98,14 +101,25 @@ def superseding(envelope: ScopeEnvelope, one: Draft, current: str | None) -> Dra
     return msgspec.structs.replace(one, form=changed.form, tag=changed.tag, decision=changed.decision)
 
 
-def repeats(one: Draft, found: record.Record) -> bool:
+def repeats(store: Store, one: Draft, found: record.Record) -> bool:
     """Whether a record says what a draft says, in every field a caller can give."""
-    header = msgspec.structs.replace(one.form.header, created_at=one.created_at)
     return (
         found.text.encode() == one.text
-        and _given(found.header) == _given(header)
-        and (found.header.expires_at == header.expires_at or lifetime(found.header) == lifetime(header))
+        and _given(found.header) == _given(one.form.header)
+        and _ends_alike(store, one, found.header)
     )
+
+
+def _ends_alike(store: Store, one: Draft, found: Header) -> bool:
+    """Whether a record ends as a caller gave it, or sooner, by a duration its class has or once had."""
+    asked = msgspec.structs.replace(one.form.header, created_at=one.created_at, expires_at=one.ends)
+    lived, given = lifetime(found), lifetime(asked)
+    if found.expires_at == asked.expires_at or lived == given:
+        return True
+    if lived is None or found.expires_at is None:
+        return False
+    sooner = one.ends is None or given is None or lived < given or found.expires_at < one.ends
+    return sooner and lived in store.rights.durations(found.scope().tenant, found.retention_class)
 
 
 def idempotency_digests(store: Store, envelope: ScopeEnvelope, key: str | None) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from bench.disk import scratch
 from bench.locomo.across import Across, ask_across
 from bench.locomo.dialogues import DataMissingError, Dialogue, load
 from bench.locomo.memory import Bind, Tick
+from bench.locomo.splits import Splits, ask_split
 from bench.locomo.trial import EXPECTED, Outcome, Trial
 from nsstore import OpenStore, Session
 
@@ -62,7 +63,7 @@ def opened(home: Path, *, create: bool = False) -> Generator[tuple[OpenStore, Bi
 
 def run(
     dialogues: Sequence[Dialogue], home: Path, progress: Progress, *, wide: bool
-) -> tuple[Outcome, Across]:
+) -> tuple[Outcome, Across, Splits]:
     """Remember, close, open anew, read back and ask: what is found was on the disk."""
     trial = Trial(dialogues)
     turns = sum(len(one) for dialogue in dialogues for one in dialogue.sessions.values())
@@ -78,10 +79,11 @@ def run(
         trial.read_back(bind, phase("read back", turns))
         trial.ask(bind, phase("ask", questions), wide=wide)
         across = ask_across(store, bind, dialogues, trial.rooms, phase("ask across", questions))
-    return trial.outcome(EXPECTED), across
+    splits = ask_split(dialogues, phase("ask split", questions))
+    return trial.outcome(EXPECTED), across, splits
 
 
-def table(outcome: Outcome, across: Across) -> Table:
+def table(outcome: Outcome, across: Across, splits: Splits) -> Table:
     """Draw the outcome, one figure a line."""
     drawn = Table(title="LoCoMo: one session bound at a time, and all of a conversation", show_header=False)
     rows: dict[str, str] = {
@@ -100,6 +102,10 @@ def table(outcome: Outcome, across: Across) -> Table:
         "across sessions without one: hits": f"{across.closed:,}",
         "evidence recall@10 across its conversation": f"{across.recall[10]:.3f}",
         "evidence recall@5 across its conversation": f"{across.recall[5]:.3f}",
+    }
+    rows |= {
+        "same first ten for every split of index and tail": f"{splits.same:,} of {splits.compared:,}",
+        "same order and scores": f"{splits.exact:,} of {splits.compared:,}",
     }
     rows |= {f"time to {phase}": f"{seconds:.1f} s" for phase, seconds in outcome.seconds.items()}
     for name, value in rows.items():
@@ -120,12 +126,13 @@ def main(given: Sequence[str] | None = None) -> int:
     with scratch() as fresh:
         os.environ["NSSTORE_CACHE_HOME"] = str(fresh / "cache")
         with Progress(*columns, console=err) as progress:
-            outcome, across = run(dialogues, fresh, progress, wide=not options.evidence_only)
+            outcome, across, splits = run(dialogues, fresh, progress, wide=not options.evidence_only)
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode({"sessions": outcome, "across": across})).decode())
+        told = {"sessions": outcome, "across": across, "splits": splits}
+        print(msgspec.json.format(msgspec.json.encode(told)).decode())
     else:
-        out.print(table(outcome, across))
-    faults = [*outcome.faults, *across.faults()]
+        out.print(table(outcome, across, splits))
+    faults = [*outcome.faults, *across.faults(), *splits.faults()]
     for fault in faults:
         err.print(f"FAILED: {fault}", style="bold red", markup=False)
     if not faults:

@@ -16,7 +16,9 @@ from nsstore.scope import Area, memory_namespace, state_namespace
 from nsstore.store import Leaf
 
 _NEXT: Final = "written after the cut"
-_FILES: Final = re.compile(r"(?:store\.json|.*\.(?:log|lock|anchors|jsonl)|keys\.json|binding\.json)")
+_FILES: Final = re.compile(
+    r"(?:store\.json|.*\.(?:log|lock|anchors|jsonl)|keys\.json|binding\.json|caches\.json)"
+)
 
 
 def texts(session: Session, area: Area) -> dict[str, str]:

@@ -1,6 +1,15 @@
 """Witnesses what happened: one keyed chain of events per tenant."""
 
-from nsstore.audit.events import AuditEvent, AuditLine, EventKind, Spelled, WrittenForm, digest_of, spelled
+from nsstore.audit.events import (
+    AuditEvent,
+    AuditLine,
+    EventForm,
+    EventKind,
+    Spelled,
+    digest_of,
+    event_form,
+    spelled,
+)
 from nsstore.audit.log import AuditLog
 from nsstore.audit.reading import AuditVerdict, read_events, read_lines, verify
 
@@ -9,10 +18,11 @@ __all__ = [
     "AuditLine",
     "AuditLog",
     "AuditVerdict",
+    "EventForm",
     "EventKind",
     "Spelled",
-    "WrittenForm",
     "digest_of",
+    "event_form",
     "read_events",
     "read_lines",
     "spelled",

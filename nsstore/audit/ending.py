@@ -10,7 +10,7 @@ import msgspec
 
 from nsstore.audit.events import LONGEST, AuditEvent, AuditLine, EventKind, digest_of, read_line
 from nsstore.clock import utc_now
-from nsstore.errors import EscapeError, SystemFailure
+from nsstore.errors import EscapeError, StoreError, SystemFailure
 from nsstore.incident import IncidentKind, new_incident_id
 from nsstore.root import NOT_OURS, READ, WRITE, Dir, File, Root
 from nsstore.trust import BadLine, Cell, Chain, Keys, Trust
@@ -19,7 +19,7 @@ HEAD_LOST: Final = "head_lost"
 MAX_TOLD: Final = 16
 SHORTEST: Final = 250  # the keys of a line, two MACs and a time are longer
 _MONTH: Final = ".jsonl"
-_NAME: Final = re.compile(r"[0-9]{4}-[0-9]{2}\.jsonl")
+_NAME: Final = re.compile(r"[0-9]{4}-[0-9]{2}(\.[2-9])?\.jsonl")
 _CHUNK: Final = 1024 * 1024
 _FIRST_LOOK: Final = 64 * 1024
 _LAST_LOOK: Final = 2 * (LONGEST + 1)  # a torn line, and a whole one before it
@@ -47,6 +47,11 @@ class End(msgspec.Struct, kw_only=True):
     passed: dict[str, Mark] = msgspec.field(default_factory=dict[str, "Mark"])
     torn: frozenset[str] = frozenset()
 
+    @property
+    def lacks_events(self) -> bool:
+        """Whether the chain is shorter here than its head in the trust home."""
+        return any(one.event is EventKind.GAP and one.count for one in self.repairs)
+
     def is_at(self, month: str, inode: int, size: int, head: bytes) -> bool:
         """Whether nobody went on since: the month's file and the head are as they were left."""
         return self.size == size and self.inode == inode and self.head == head and self.month == month
@@ -65,21 +70,35 @@ def month_file(month: str) -> str:
     return month + _MONTH
 
 
+def is_month_file(name: str) -> bool:
+    """Whether a name is a month's file: ``2026-11.jsonl``, or a further one of it, ``2026-11.2.jsonl``."""
+    return _NAME.fullmatch(name) is not None
+
+
+def further(month: str) -> str | None:
+    """The month's next name, for when something else stands under this one; ``None`` after the ninth."""
+    base, _, number = month.partition(".")
+    return None if number == "9" else f"{base}.{int(number or 1) + 1}"
+
+
 def months_in(where: Dir) -> list[str]:
-    """The months that a tenant's audit has names for, oldest first."""
-    return sorted(name[: -len(_MONTH)] for name in where.names() if _NAME.fullmatch(name))
+    """The months that a tenant's audit has names for, oldest first, each before its further names."""
+    return sorted(name[: -len(_MONTH)] for name in where.names() if is_month_file(name))
 
 
 def open_month(where: Dir, month: str, flags: int = READ) -> File | str | None:
     """A month's file, or in words why the name is not the store's own, or ``None`` if it is gone."""
     try:
         return where.open(month_file(month), flags)
-    except EscapeError as err:
-        return str(err)
-    except SystemFailure as err:
-        if err.errno not in NOT_OURS:
+    except (EscapeError, SystemFailure) as err:
+        if not is_taken(err):
             raise
         return str(err)
+
+
+def is_taken(err: StoreError) -> bool:
+    """Whether a month did not open because something else stands under its name."""
+    return isinstance(err, EscapeError) or (isinstance(err, SystemFailure) and err.errno in NOT_OURS)
 
 
 def find_end(
@@ -98,7 +117,8 @@ def find_end(
     strays: list[Stray] = []
     with root.make_dir(folder) as where:
         for month in reversed(months_in(where)):
-            if end.seq >= (anchor.seq if anchor else 0):
+            # Whether a further name was needed, only the month's own tells: a copy of it takes no event.
+            if end.seq >= (anchor.seq if anchor else 0) and not end.month.startswith(f"{month[:7]}."):
                 break
             if kind := _take_over(trust.keys, chain, where, month, end):
                 strays.append((month_file(month), kind))
@@ -129,16 +149,16 @@ def _take_over(keys: Keys, chain: Chain, where: Dir, month: str, end: End) -> In
             return IncidentKind.STRAY
         torn, last = last_event(keys, chain, file, file.size)
         ours = last is not None and (
-            last[0].at.startswith(month) or has_event_of(keys, chain, file, file.size, month)
+            last[0].at.startswith(month[:7]) or has_event_of(keys, chain, file, file.size, month)
         )
-        entered = month <= utc_now()[:7]  # the next event may come to stand behind what is here
+        entered = month[:7] <= utc_now()[:7]  # the next event may come to stand behind what is here
         stray = file.size > 0 and not ours and (last is not None or not entered)
         if torn and end.seq < 0 and (ours or entered):
             end.torn |= {month}
             end.repairs = (*end.repairs, AuditEvent(event=EventKind.REPAIRED, bytes=torn))
         if stray:
             end.passed[month] = mark
-    if last is not None and ours and last[0].seq > end.seq:
+    if last is not None and ours and last[0].seq >= end.seq:
         end.month, end.seq, end.head = month, last[0].seq, last[1]
     return IncidentKind.STRAY if stray else None
 
@@ -203,13 +223,13 @@ def _from_behind(raw: bytes, *, whole: bool) -> Iterator[bytes]:
 
 
 def has_event_of(keys: Keys, chain: Chain, file: File, size: int, month: str) -> bool:
-    """Whether a file begins with events of the month itself, as the month's own does.
+    """Whether a file begins with events of the month itself, as the month's own and its further ones do.
 
     Later ones may be of a month before, where the clock went back. A copy of another month holds
     none of this one.
     """
     lines = (verified(keys, chain, raw) for raw, _, _ in lines_of(file, min(size, LONGEST)))
-    return any(found is not None and found[0].at.startswith(month) for found in lines)
+    return any(found is not None and found[0].at.startswith(month[:7]) for found in lines)
 
 
 def lines_of(file: File, size: int) -> Iterator[tuple[bytes | None, int, bool]]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
 
 from nsstore import digests
 from nsstore.record.spelling import escape
+from nsstore.scope import ScopeEnvelope, envelope_fields
 from nsstore.trust import BadLine, Chain, Framer, Keys, unframe
 
 ZERO: Final = "0" * 64
 _HERE: Final = "00000000-0000-7000-8000-000000000000"
+_RECORDS: Final = b'"records":[%b],"count":%d'
+_ID: Final = b'"%b"'
 LONGEST: Final = 4 * 1024 * 1024  # bytes of a line with its newline: 100,000 record ids
 
 
@@ -27,6 +31,7 @@ class EventKind(StrEnum):
 
     FORGOTTEN = "forgotten"
     GRANTED = "granted"
+    RETENTION_SET = "retention_set"
     REVOKED = "revoked"
     DENIED = "denied"
     REFUSED = "refused"
@@ -113,22 +118,30 @@ def spelled(event: AuditEvent, *, durable: bool = False) -> Spelled:
     return Spelled(escape(msgspec.json.encode(event))[1:-1], durable or event.event.security)
 
 
-class WrittenForm:
-    """The event of one record written, spelled once and cut at the record's id.
+class EventForm:
+    """An event about records by one verb in one scope, spelled once and cut at the records' ids.
 
-    A host writes many records in one scope: what was encoded and escaped for the first one holds for
-    the next, byte for byte.
+    A host writes and searches many times in one scope: what was encoded and escaped for the first time
+    holds for the next, byte for byte.
     """
 
-    def __init__(self, verb: str, scope: Mapping[str, str | None]) -> None:
-        event = AuditEvent(event=EventKind.WRITTEN, verb=verb, scope=scope, records=(_HERE,), count=1)
-        before, here, after = spelled(event).body.rpartition(_HERE.encode())
+    def __init__(self, kind: EventKind, verb: str, scope: Mapping[str, str | None]) -> None:
+        said = spelled(AuditEvent(event=kind, verb=verb, scope=scope, records=(_HERE,), count=1))
+        before, here, after = said.body.rpartition(_RECORDS % (_ID % _HERE.encode(), 1))
         assert here
-        self._shape = before.replace(b"%", b"%%") + b"%b" + after.replace(b"%", b"%%")
+        self._shape = before.replace(b"%", b"%%") + _RECORDS + after.replace(b"%", b"%%")
+        self._security = said.security
 
-    def of(self, record_id: str) -> Spelled:
-        """The event that a record with this id was written."""
-        return Spelled(self._shape % record_id.encode(), security=False)
+    def of(self, *record_ids: str) -> Spelled:
+        """The event about the records with these ids."""
+        named = _ID % '","'.join(record_ids).encode() if record_ids else b""
+        return Spelled(self._shape % (named, len(record_ids)), self._security)
+
+
+@lru_cache(maxsize=1024)
+def event_form(kind: EventKind, verb: str, envelope: ScopeEnvelope) -> EventForm:
+    """The form of an event about records by one verb of an asker."""
+    return EventForm(kind, verb, envelope_fields(envelope))
 
 
 def framer_of(keys: Keys, chain: Chain) -> Framer:

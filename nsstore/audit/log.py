@@ -10,15 +10,16 @@ from typing import Final
 import msgspec
 
 from nsstore import layout
-from nsstore.audit.ending import End, find_end, month_file
+from nsstore.audit.ending import End, find_end, further, is_taken, month_file
 from nsstore.audit.events import ZERO, AuditEvent, Spelled, framer_of, spelled, write_line
 from nsstore.clock import utc_now
-from nsstore.errors import Refused, StoreError, WitnessError
+from nsstore.errors import EscapeError, Refused, StoreError, SystemFailure, WitnessError
 from nsstore.root import RANGES, File, FileLock, Root, flusher
 from nsstore.trust import BadLine, Cell, Chain, NoValidSlot, Trust
 
 MAX_BOOKS: Final = 8
 REFUSED: Final = "the audit could not take the event, so the operation was not answered"
+TAKEN: Final = "what stands at {} is no file of the audit: put the one that was there back, or move it away"
 BUSY: Final = "the audit of this tenant is being written by what this call interrupted: try again"
 
 
@@ -112,7 +113,7 @@ class AuditLog:
             raw, mac = write_line(book.framer, event, seq=seq + 1, at=at, prev=head.hex())
         except BadLine:
             return  # which append will tell
-        book.ready = _Ready(event, seq, head, at[:7], raw, mac)
+        book.ready = _Ready(event, seq, head, max(at[:7], end.month), raw, mac)
         cell.prepare(seq + 1, mac)
 
     def append(self, tenant: tuple[str, str], event: AuditEvent | Spelled) -> None:
@@ -158,7 +159,8 @@ class AuditLog:
             while not self._entered(tenant, self._books.get(tenant) or self._book(tenant), event):
                 pass  # another thread let go of the book before this one held it
         except (StoreError, NoValidSlot, BadLine, OSError) as err:
-            raise WitnessError(REFUSED, retryable=isinstance(err, StoreError) and err.retryable) from err
+            words = f"{REFUSED}: {err}" if isinstance(err, EscapeError) else REFUSED
+            raise WitnessError(words, retryable=isinstance(err, StoreError) and err.retryable) from err
 
     def _entered(self, tenant: tuple[str, str], book: _Book, event: Spelled | None) -> bool:
         """Whether the event is in this book, or the book ready; ``False`` if it is no longer the tenant's.
@@ -185,7 +187,7 @@ class AuditLog:
                     if not self._append_ready(book, event):
                         self._append(book, event)
                 else:
-                    self._file(book, utc_now()[:7])
+                    self._month(book, utc_now()[:7])
                     book.end = self._find_end(book)
                 book.pause()
             except BaseException:
@@ -229,15 +231,15 @@ class AuditLog:
     def _append(self, book: _Book, event: Spelled) -> None:
         """Append an event wherever the chain is: found again, repaired, begun, or in a new month."""
         at, end, durable = utc_now(), book.end, event.security
-        month = max(at[:7], end.month) if end else at[:7]
-        files = book.files(month)
+        month, file = self._month(book, max(at[:7], end.month) if end else at[:7])
+        files, cell = book.files(month), book.cell
         flusher.require_healthy(*files)
-        file, cell = self._file(book, month), book.cell
         if end is None or cell is None or not end.is_at(month, file.inode, file.size, cell.anchor.head):
-            end, durable = self._find_end(book), True
-            month = max(at[:7], end.month)  # never before the last event's, wherever the clock stands
+            end = self._find_end(book)
+            # Never before the last event's, wherever the clock stands.
+            month, file = self._month(book, max(month, end.month))
             files = book.files(month)
-            file = self._file(book, month)
+            durable = durable or bool(end.repairs or end.torn) or end.month != month
         if cell is None:
             self._begin(book, event, end, at, month)
             return
@@ -282,6 +284,22 @@ class AuditLog:
     def _make_durable(self, book: _Book, file: File, *, fresh: bool) -> None:
         with self.root.make_dir(book.folder, flush=fresh) as where:
             where.flush_name(file)
+
+    def _month(self, book: _Book, month: str) -> tuple[str, File]:
+        """The month's file, under a further name where something else stands under its own.
+
+        Only a month that holds no event yet goes on under a further name: without the file of one that
+        does the chain would lack what is in it. Raises :class:`EscapeError`, which says what is in the way.
+        """
+        try:
+            return month, self._file(book, month)
+        except (EscapeError, SystemFailure) as err:
+            if not is_taken(err):
+                raise
+            other = further(month)
+            if other is None or self._find_end(book).lacks_events:
+                raise EscapeError(TAKEN.format(f"{book.folder}/{month_file(month)}")) from err
+        return self._month(book, other)
 
     def _file(self, book: _Book, month: str) -> File:
         """The month's file, kept open as long as its path names it."""

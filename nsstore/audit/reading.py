@@ -182,7 +182,7 @@ def _month(
             yield _Seen(month=month, alien=CHANGED)
             return
         _, last = last_event(keys, chain, file, until)
-        if last and not (last[0].at.startswith(month) or has_event_of(keys, chain, file, until, month)):
+        if last and not (last[0].at.startswith(month[:7]) or has_event_of(keys, chain, file, until, month)):
             yield _Seen(month=month, alien=OTHER_MONTHS)
             return
         for number, (raw, size, ended) in enumerate(lines_of(file, until), 1):

@@ -1,5 +1,6 @@
 """Witnesses membership: one chain of keyed events per namespace, and the intent of its next writer."""
 
+from nsstore.ledger.brief import Brief
 from nsstore.ledger.intent import Intent, read_intent, write_intent
 from nsstore.ledger.lines import (
     MAX_TOGETHER,
@@ -23,6 +24,7 @@ from nsstore.trust import BadLine
 __all__ = [
     "MAX_TOGETHER",
     "BadLine",
+    "Brief",
     "Erased",
     "Event",
     "Forgotten",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nsstore import digests
+from nsstore.ledger.brief import Brief, Member
 from nsstore.ledger.lines import (
     ZERO,
     Erased,
@@ -17,6 +20,8 @@ from nsstore.ledger.lines import (
     read_line,
 )
 from nsstore.trust import BadLine, Chain, Keys
+
+_MAC: Final = 32
 
 
 class Ledger:
@@ -34,7 +39,7 @@ class Ledger:
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
         self.macs: list[bytes] = []
-        self.members: dict[str, Written] = {}
+        self.members: dict[str, Written | Member] = {}
         self.order: list[str] = []
         self.void: set[str] = set()
         self.idempotent: dict[str, tuple[str, ...]] = {}
@@ -47,6 +52,7 @@ class Ledger:
         self.seq = -1
         self.head = bytes(32)
         self._tip = ZERO
+        self._before: tuple[tuple[int, bytes], ...] = ()
         self._bytes = digests.running(digests.DIGEST)
 
     def apply(self, line: Line) -> None:
@@ -126,7 +132,12 @@ class Ledger:
 
     def is_spelled(self, raw: bytes) -> bool:
         """Whether ``raw`` is, byte for byte, the lines taken so far."""
-        return digests.digest(digests.DIGEST, raw) == self._bytes.digest()
+        at = 0
+        for size, told in self._before:
+            if digests.digest(digests.DIGEST, raw[at : at + size]) != told:
+                return False
+            at += size
+        return digests.digest(digests.DIGEST, raw[at:]) == self._bytes.digest()
 
     def begins_with(self, count: int, last: str | None) -> bool:
         """Whether ``count`` records joined first, the last of which was ``last``.
@@ -134,6 +145,44 @@ class Ledger:
         Who followed the order so far asks it: a reader may have foreseen lines that were never written.
         """
         return not count or self.order[count - 1 : count] == [last]
+
+    def brief(self) -> Brief:
+        """What it came to, for :meth:`of`; not for another thread while this one takes events."""
+        parts = self._before
+        if rest := self.size - sum(size for size, _ in parts):
+            parts = (*parts, (rest, self._bytes.digest()))
+        return Brief(
+            seq=self.seq,
+            head=self.head,
+            parts=parts,
+            macs=b"".join(mac or bytes(_MAC) for mac in self.macs),
+            lost=tuple(seq for seq, mac in enumerate(self.macs) if not mac),
+            members={one: Member(event.seq, event.seal) for one, event in self.members.items()},
+            void=tuple(self.void),
+            idempotent=dict(self.idempotent),
+            forgotten=dict(self.forgotten),
+            unfinished=self.unfinished,
+            spent=tuple(self.spent),
+            given_up=dict(self.given_up),
+            newest=self.newest,
+        )
+
+    @classmethod
+    def of(cls, chain: Chain, brief: Brief) -> Ledger:
+        """The ledger that was told in brief; it is carried on like any other."""
+        self = cls(chain)
+        macs = brief.macs
+        self.macs = [macs[at : at + _MAC] for at in range(0, len(macs), _MAC)]
+        for seq in brief.lost:
+            self.macs[seq] = b""
+        self.members.update(brief.members)
+        self.order = list(brief.members)
+        self.void, self.spent = set(brief.void), set(brief.spent)
+        self.idempotent, self.forgotten, self.given_up = brief.idempotent, brief.forgotten, brief.given_up
+        self.unfinished, self.newest = brief.unfinished, brief.newest
+        self._before, self.size = brief.parts, sum(size for size, _ in brief.parts)
+        self.seq, self.head, self._tip = brief.seq, brief.head, brief.head.hex()
+        return self
 
     def copy(self) -> Ledger:
         """A ledger that can be carried on without changing this one."""
@@ -144,7 +193,7 @@ class Ledger:
         other.spent, other.newest = set(self.spent), self.newest
         other.given_up = dict(self.given_up)
         other.size, other.seq, other.head, other._tip = self.size, self.seq, self.head, self._tip
-        other._bytes = self._bytes.copy()
+        other._before, other._bytes = self._before, self._bytes.copy()
         return other
 
 

@@ -11,7 +11,7 @@ from nsstore.record import Header
 from nsstore.scope import Area, Sensitivity
 
 
-class ReadClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReadClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, cache_hash=True):
     """Records of equal class are readable by the same requests; a class can be a dict key.
 
     Fields have the spelling of the header; ``area`` is its ``type``. ``reportable`` is false of an

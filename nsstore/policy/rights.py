@@ -222,6 +222,8 @@ class Rights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         For the own records: the sessions named, or every one of the project. For another user's: the
         sessions named, and the one that is equal to the asker's own.
         """
+        if not self.grants:
+            return ()
         scope, found = envelope.scope, list[Source]()
         for one in self.applying(envelope):
             users = one.opens.users or (scope.user_id,)
@@ -238,7 +240,8 @@ class Rights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def opens_stale(self, envelope: ScopeEnvelope) -> bool:
         """Whether a grant opens another branch or baseline to this request, as stale."""
-        return any(one.opens.branches or one.opens.baselines for one in self.applying(envelope))
+        applying = self.applying(envelope)
+        return bool(applying) and any(one.opens.branches or one.opens.baselines for one in applying)
 
     def may_search(self, envelope: ScopeEnvelope) -> bool:
         """Whether the owner put this very asker on the search allowlist."""

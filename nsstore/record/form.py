@@ -6,7 +6,10 @@ one holds for the next, byte for byte.
 
 from __future__ import annotations
 
+import copy
 from typing import Final
+
+import msgspec
 
 from nsstore.record.codec import encode
 from nsstore.record.header import Header
@@ -41,3 +44,11 @@ class Form:
         record_id, created_at, seq, prev, salt = own
         values = (record_id.encode(), created_at.encode(), seq, prev.encode(), salt.encode(), key_id.encode())
         return self._shape % values, self._after + text
+
+    def header_with(self, own: tuple[str, str, int, str, str], seal: str) -> Header:
+        """The header of the record that these values of ``OWN`` and this seal make: checked already."""
+        header = copy.copy(self.header)
+        for name, value in zip(OWN, own, strict=True):
+            msgspec.structs.force_setattr(header, name, value)
+        msgspec.structs.force_setattr(header, "seal", seal)
+        return header

@@ -3,16 +3,18 @@
 Every other room hands it a path relative to a :class:`Root` and gets back a checked descriptor.
 """
 
-from nsstore.root.checks import NOT_OURS, SETTLED_NS
+from nsstore.root.checks import NOT_OURS, SETTLED_NS, failure
 from nsstore.root.flusher import flusher
 from nsstore.root.folders import Dir
 from nsstore.root.handles import READ, WRITE, File, NewFile
-from nsstore.root.locks import LIMIT_SECONDS, RANGES, FileLock, RangeLock
+from nsstore.root.locks import LIMIT_SECONDS, RANGES, FileLock, FolderLock, RangeLock
 from nsstore.root.opener import KernelOpener, Opener, WalkOpener
 from nsstore.root.places import (
     check_path,
     holds,
+    in_memory,
     in_repository,
+    is_directory_at,
     is_free,
     is_there,
     lies_in_one_that_holds,
@@ -32,6 +34,7 @@ __all__ = [
     "Dir",
     "File",
     "FileLock",
+    "FolderLock",
     "KernelOpener",
     "NewFile",
     "Opener",
@@ -39,9 +42,12 @@ __all__ = [
     "Root",
     "WalkOpener",
     "check_path",
+    "failure",
     "flusher",
     "holds",
+    "in_memory",
     "in_repository",
+    "is_directory_at",
     "is_free",
     "is_there",
     "lies_in_one_that_holds",

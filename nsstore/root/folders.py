@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from nsstore.errors import EscapeError
-from nsstore.root import system
+from nsstore.root import steps, system
 from nsstore.root.checks import failure, require_directory, require_regular, unlink_quietly
 from nsstore.root.handles import READ, WRITE, File, Handle, NewFile
 from nsstore.root.opener import ALWAYS, DIRECTORY, require_name
@@ -70,17 +70,20 @@ class Dir(Handle):
 
     def fetch(self, name: str, limit: int) -> bytes | None:
         """As :meth:`read`, of one name, in as few system calls as its checks take."""
+        root = self.root
         try:
             require_name(name)
-            step("open")
+            if steps.hook is not None:
+                steps.hook("open")
             fd = os.open(name, _LOOK, dir_fd=self.fd)
         except FileNotFoundError:
             return None
         except OSError as err:
-            raise failure(f"opening a file of {self.root.what}", err) from None
+            raise failure(f"opening a file of {root.what}", err) from None
         try:
             found = os.fstat(fd)
-            require_regular(found, self.root.device, self.root.owner, self.root.what)
+            if (found.st_mode, found.st_nlink, found.st_uid, found.st_dev) != root.usual:
+                require_regular(found, root.device, root.owner, root.what)
             size = min(found.st_size, limit) + 1  # one more shows that it grew, or is too long
             raw = system.pread(fd, size, 0)
             while 0 < len(raw) < size - 1 and (more := system.pread(fd, size - len(raw), len(raw))):
@@ -185,6 +188,12 @@ class Dir(Handle):
         if flush:
             self.flush()
         return True
+
+    def remove_empty(self, name: str) -> None:
+        """Remove a subdirectory in which nothing is; any other stays, and so does what is no directory."""
+        with contextlib.suppress(OSError):
+            require_name(name)
+            os.rmdir(name, dir_fd=self.fd)
 
     def make(self, name: str) -> None:
         """Make a subdirectory, private under any umask; one that exists is left as it is."""

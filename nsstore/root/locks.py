@@ -15,7 +15,8 @@ from nsstore.errors import Refused
 from nsstore.root import steps
 from nsstore.root.checks import failure
 from nsstore.root.folders import Dir
-from nsstore.root.handles import File
+from nsstore.root.handles import File, Handle
+from nsstore.root.opener import DIRECTORY
 from nsstore.root.steps import step
 from nsstore.root.tree import Root
 
@@ -23,10 +24,11 @@ LIMIT_SECONDS: Final = 10.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.0002, 0.01
 _SET: Final[int] = getattr(fcntl, "F_OFD_SETLK", -1)
 RANGES: Final = _SET != -1
+_LOCKS_NO_FOLDER: Final = frozenset({errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.EOPNOTSUPP})
 _FLOCK: Final = struct.Struct("@hhqqi")
 
 _locks: weakref.WeakSet[FileLock] = weakref.WeakSet()
-_ranged: weakref.WeakSet[File] = weakref.WeakSet()
+_ranged: weakref.WeakSet[Handle] = weakref.WeakSet()
 
 
 class FileLock:
@@ -123,6 +125,59 @@ class RangeLock:
                 fcntl.fcntl(self._file.fd, _SET, self._free)
             except (OSError, ValueError):
                 self._file.close()  # closing lets the next one in just as well
+
+
+class FolderLock:
+    """Holds the directory that a root is: alone, or shared with others that share it; leaves no file behind.
+
+    For what makes a store of a directory, or binds one: the end of the process is the end of the hold.
+    Waits for ``patience`` seconds, then raises :class:`Refused` (retryable), and :class:`EscapeError` if
+    another directory stands there by then. A system that locks no directories (NFS) holds nothing.
+    """
+
+    def __init__(self, root: Root, *, shared: bool = False, patience: float = 0.0) -> None:
+        try:
+            self._handle = Handle(root, os.open(".", DIRECTORY | os.O_CLOEXEC, dir_fd=root.fd))
+        except OSError as err:
+            raise failure("locking a directory", err) from None
+        _ranged.add(self._handle)
+        try:
+            self._hold(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, time.monotonic() + patience)
+            root.require_place()
+        except BaseException:
+            self._handle.close()
+            raise
+
+    def _hold(self, how: int, until: float) -> None:
+        while True:
+            try:
+                step("flock")
+                fcntl.flock(self._handle.fd, how | fcntl.LOCK_NB)
+            except OSError as err:
+                if err.errno in _LOCKS_NO_FOLDER:
+                    return
+                _require_busy(err)
+            else:
+                return
+            if time.monotonic() >= until:
+                raise Refused(
+                    "another process makes a store of this directory, or binds it, just now: try again",
+                    reason="locked",
+                    retryable=True,
+                )
+            time.sleep(_LONGEST_WAIT)
+
+    def release(self) -> None:
+        """Let the next one in; a second time does nothing."""
+        self._handle.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
 
 
 def _acquire(directory: Dir, name: str, *, shared: bool) -> File:

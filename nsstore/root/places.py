@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from typing import Final, cast
 
@@ -16,6 +17,7 @@ from nsstore.root.checks import failure
 from nsstore.root.steps import step
 
 MAX_LINKS: Final = 40  # as many as Linux follows
+MEMORY: Final = "/dev/shm"  # noqa: S108 - a private directory in it, refused if it is anybody else's
 
 
 def check_path(path: object, what: str = "root") -> str:
@@ -69,6 +71,15 @@ def holds(path: str | os.PathLike[str], name: str) -> bool:
 def is_there(path: str | os.PathLike[str]) -> bool:
     """Whether anything at all has this name."""
     return os.path.lexists(check_path(path))
+
+
+def is_directory_at(path: str, inode: int) -> bool:
+    """Whether a real path leads to the directory with this inode; ``False`` where nobody can tell."""
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_ino == inode and os.path.realpath(path) == path
 
 
 def folders_in(path: str, what: str) -> list[str]:
@@ -143,6 +154,11 @@ def overlap(home: str, root: str) -> bool:
     passed = [_identity(at) for at in _passed(home)]
     around = [_identity(at) for at in _passed(os.path.realpath(root))]
     return passed[-1] in around or around[-1] in passed
+
+
+def in_memory() -> str:
+    """The path of this user's own directory in memory; whether there is one is found out by making it."""
+    return f"{MEMORY}/nsstore-{os.geteuid()}"
 
 
 def in_repository(path: str) -> bool:

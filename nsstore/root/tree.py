@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable
+from functools import cached_property
 from types import TracebackType
 from typing import Final, Self
 
@@ -38,6 +40,7 @@ class Root:
         *,
         opener: Opener | None = None,
         unnamed: bool | None = None,
+        writes: bool = True,
         what: str = "the store",
     ) -> None:
         self.fd = -1
@@ -46,14 +49,24 @@ class Root:
         found = os.fstat(fd)
         self.device, self.inode, self.owner = found.st_dev, found.st_ino, os.geteuid()
         require_directory(found, self.device, self.owner, what)
+        self.usual = (stat.S_IFREG | 0o600, 1, self.owner, self.device)  # a file about which nothing is odd
         self.opener = opener or best_opener(fd)
         self.rename = system.rename_noreplace
-        self.unnamed_files = system.has_unnamed_files(fd) if unnamed is None else unnamed
+        if unnamed is not None or writes:
+            self.unnamed_files = system.has_unnamed_files(fd) if unnamed is None else unnamed
         magic = system.filesystem_type(fd)
         self.filesystem = system.NAMES.get(magic, hex(magic))
         self.exact_times = system.has_exact_times(magic)
         self.flush_carries_name = magic in system.FLUSH_CARRIES_NAME
         self.fd = fd  # last: a root that could not be made leaves the descriptor with whoever opened it
+
+    @cached_property
+    def unnamed_files(self) -> bool:
+        """Whether a file can be written here before it has a name; found out when the first one is.
+
+        Raises ``OSError`` where that cannot be found out now.
+        """
+        return system.has_unnamed_files(self.fd)
 
     @classmethod
     def open(
@@ -62,11 +75,13 @@ class Root:
         *,
         opener: Opener | None = None,
         unnamed: bool | None = None,
+        writes: bool = True,
         what: str = "the store",
     ) -> Self:
         """Open an existing directory as a root; makes nothing.
 
-        Raises ``FileNotFoundError`` if there is none, ``EscapeError`` if it is not private.
+        Without ``writes`` it is found out only when asked for how files are written here. Raises
+        ``FileNotFoundError`` if there is none, ``EscapeError`` if it is not private.
         """
         refuse_windows()
         try:
@@ -79,7 +94,7 @@ class Root:
         except OSError as err:
             raise failure(f"opening {what}", err) from None
         try:
-            return cls(real, fd, opener=opener, unnamed=unnamed, what=what)
+            return cls(real, fd, opener=opener, unnamed=unnamed, writes=writes, what=what)
         except BaseException as err:
             os.close(fd)
             if isinstance(err, OSError):
@@ -107,7 +122,10 @@ class Root:
             raise InvalidInput("the root of a store must be a directory, and lie in directories") from None
         except OSError as err:
             raise failure(f"making {what}", err) from None
-        return cls.open(given, opener=opener, unnamed=unnamed, what=what)
+        try:
+            return cls.open(given, opener=opener, unnamed=unnamed, what=what)
+        except FileNotFoundError as err:  # removed by somebody since it was made
+            raise failure(f"making {what}", err) from None
 
     def top(self) -> Dir:
         """The root directory itself, as a handle of its own."""
@@ -206,6 +224,14 @@ class Root:
         """
         try:
             found = os.stat(path, dir_fd=self.fd, follow_symlinks=False)
+        except OSError:
+            return None
+        return as_seen(found)
+
+    def seen_in_place(self, path: str) -> tuple[int, ...] | None:
+        """As :meth:`seen`, by the way that leads here from outside: what was moved away is not seen."""
+        try:
+            found = os.stat(f"{self.path}/{path}", follow_symlinks=False)
         except OSError:
             return None
         return as_seen(found)

@@ -1,21 +1,25 @@
 """Directories that can be made again at any time: filled fast, given private modes, removed whole.
 
-For derived files, and for what a restore that failed had put into a directory that is no store. Nothing
-here is flushed, and nothing here is ever used on a record of a store.
+For derived files alone: nothing here is flushed, and nothing here is ever used on a file of a store.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import stat
 import time
+from typing import Final
 
 from nsstore.errors import SystemFailure
 from nsstore.root.checks import failure
 from nsstore.root.folders import Dir
 from nsstore.root.opener import ALWAYS, DIRECTORY, require_name
 from nsstore.root.steps import step
+
+MOST_TRIES: Final = 200
 
 
 def path_of(directory: Dir, path: str) -> str:
@@ -85,7 +89,43 @@ def _remove(at: int, name: str) -> None:
                     _remove(fd, inner)
         finally:
             os.close(fd)
-        os.rmdir(name, dir_fd=at)
+        _remove_emptied(at, name)
+
+
+def _remove_emptied(at: int, name: str) -> None:
+    """Remove a directory that was emptied; what another process put there meanwhile goes with it."""
+    for _ in range(MOST_TRIES):
+        try:
+            os.rmdir(name, dir_fd=at)
+        except OSError as err:
+            if err.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        else:
+            return
+        fd = os.open(name, DIRECTORY | ALWAYS, dir_fd=at)
+        try:
+            for inner in os.listdir(fd):
+                with contextlib.suppress(FileNotFoundError):
+                    _remove(fd, inner)
+        finally:
+            os.close(fd)
+        time.sleep(0.001)
+    os.rmdir(name, dir_fd=at)
+
+
+def hold(directory: Dir) -> None:
+    """Mark a directory as in use for as long as its handle is open, or this process lives."""
+    with contextlib.suppress(OSError):  # where directories cannot be locked, whoever asks learns so
+        fcntl.flock(directory.fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def is_held(directory: Dir) -> bool:
+    """Whether a process that is alive uses a directory."""
+    try:
+        fcntl.flock(directory.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as err:
+        return err.errno in (errno.EWOULDBLOCK, errno.EAGAIN)
+    return False
 
 
 def age(directory: Dir, name: str) -> float:

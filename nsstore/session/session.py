@@ -195,10 +195,11 @@ class Session:
         """Forget a record of this very scope for good, with those it took the place of.
 
         When this returns no byte of it is left in the store or its views, and nothing brings it back.
-        With ``only_this`` an older version stays, and is current again if no other one is. ``dry_run``
-        says what would go. A grant opens reading and never this. Raises :class:`NotVisible` as
-        :meth:`get`, :class:`Refused` for what is held (``legal_hold``) or of another branch or baseline,
-        :class:`IntegrityError`, :class:`SystemFailure`.
+        With ``only_this`` an older version stays, and is current again, as another agent's always does;
+        it is refused where a newer one would stay beside it. ``dry_run`` says what would go. A grant
+        opens reading and never this. Raises :class:`NotVisible` as :meth:`get`, :class:`Refused` for what
+        is held (``legal_hold``) or of another branch or baseline, :class:`IntegrityError`,
+        :class:`SystemFailure`.
         """
         check_record_id("record_id", record_id)
         return forget_wanted(

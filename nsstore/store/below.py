@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -15,6 +15,7 @@ from nsstore.policy import ReadClass, expiry_clock, is_held
 from nsstore.record import Header
 from nsstore.scope import Area, Namespace, check_dimension
 from nsstore.store.entry import recover
+from nsstore.store.erase import claimed, erase_leftovers
 from nsstore.store.forget import Chosen, forget
 from nsstore.store.leaf import Leaf
 from nsstore.store.namespaces import survey_names
@@ -71,19 +72,26 @@ class Below(msgspec.Struct, frozen=True, kw_only=True):
         sealed = {("user", scope.user_id), ("project", scope.project_id), scope.tenant, scope.session}
         return sealed.issuperset(self.pairs())
 
+    def claims(self, said: Mapping[str, object]) -> bool:
+        """Whether what was left of a record says that it is one of them."""
+        return all(said.get(f"{dimension}_id") == value for dimension, value in self.pairs())
+
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     """What one namespace forgot, or would forget: record ids, oldest first, and the line that says so.
 
-    ``held`` counts records that their retention class kept, ``damaged`` those that could not be proven
-    and went with the others. ``closed`` is the incident (or ``escape``) for which it was passed over:
-    its records are still there. ``at``, ``seq`` and ``mac`` are ``None`` where nothing was written.
+    ``held`` counts records that their retention class kept, ``left`` expired ones that stay because
+    something they took the place of stays: no verb serves either. ``damaged`` counts those that could
+    not be proven and went with the others. ``closed`` is the incident (or ``escape``) for which it was
+    passed over: its records are still there. ``at``, ``seq`` and ``mac`` are ``None`` where nothing was
+    written.
     """
 
     area: Area
     ids: tuple[tuple[str, str], ...]
     records: tuple[str, ...]
     held: int = 0
+    left: int = 0
     damaged: int = 0
     closed: str | None = None
     at: str | None = None
@@ -96,6 +104,7 @@ class _Look(msgspec.Struct, kw_only=True):
 
     chosen: Chosen
     held: int = 0
+    left: int = 0
     damaged: int = 0
 
 
@@ -111,18 +120,29 @@ def forget_below(
     record is forgotten, and a second time under the lock of its namespace. Raises :class:`Refused` for
     held records unless ``leave_held``; :class:`IntegrityError` for damaged ones, and closed namespaces,
     unless ``even_damaged``: then what cannot be proven is forgotten as well (but for documents, whose
-    owner is not known then), and closed namespaces are passed over and told.
+    owner is not known then), and closed namespaces are passed over and told. What dead writers left of
+    such records goes as well, if it says whose it is.
     """
 
     def select(leaf: Leaf, ledger: Ledger) -> _Look:
         return _all_of(leaf, ledger, below, even_damaged=even_damaged)
 
-    return _run(store, below, select, "forget", dry_run=dry_run, leave_held=leave_held, skip=even_damaged)
+    done = _run(store, below, select, "forget", dry_run=dry_run, leave_held=leave_held, skip=even_damaged)
+    if not dry_run:
+        held = store.kept(below.tenant).held
+
+        def goes(raw: bytes) -> bool:
+            said = claimed(raw)
+            return below.claims(said) and said.get("retention_class") not in held
+
+        erase_leftovers(store.root, goes)
+    return done
 
 
 def expire(store: Store, below: Below, *, dry_run: bool = False) -> tuple[Erasure, ...]:
     """Forget every expired record and the versions it took the place of, but for what is held.
 
+    What took the place of a record that stays is left: without it the older text would be current again.
     Damaged records and closed namespaces are passed over: what is not proven has no end either.
     """
 
@@ -146,7 +166,7 @@ def _run(
     if held and not leave_held and not dry_run:
         words = f"{held} record{'s are' if held > 1 else ' is'}"
         raise Refused(HELD.format(words), reason="legal_hold")
-    told = [one for one in seen if one.records or one.held or one.closed]
+    told = [one for one in seen if one.records or one.held or one.left or one.closed]
     if dry_run:
         return tuple(told)
     return tuple(_wet(store.leaf(_space(one)), select, verb, one) for one in told)
@@ -173,7 +193,8 @@ def _dry(leaf: Leaf, select: Select, *, skip: bool) -> Erasure:
             why = err.incident_id if isinstance(err, IntegrityError) else err.kind
             return Erasure(area=ns.area, ids=ns.dimensions, records=(), closed=why)
         records = tuple(one for one in ledger.order if one in look.chosen.records)
-        return Erasure(area=ns.area, ids=ns.dimensions, records=records, held=look.held, damaged=look.damaged)
+        told = Erasure(area=ns.area, ids=ns.dimensions, records=records, held=look.held, left=look.left)
+        return msgspec.structs.replace(told, damaged=look.damaged)
 
 
 def _wet(leaf: Leaf, select: Select, verb: str, seen: Erasure) -> Erasure:
@@ -189,11 +210,12 @@ def _wet(leaf: Leaf, select: Select, verb: str, seen: Erasure) -> Erasure:
     done = forget(leaf, choose, verb=verb, scope=None)
     look = looks[-1]
     if done is None:
-        return msgspec.structs.replace(seen, records=(), held=look.held, damaged=0)
+        return msgspec.structs.replace(seen, records=(), held=look.held, left=look.left, damaged=0)
     return msgspec.structs.replace(
         seen,
         records=done.records,
         held=look.held,
+        left=look.left,
         damaged=look.damaged,
         at=utc_now(),
         seq=done.line.event.seq,
@@ -232,42 +254,49 @@ def _all_of(leaf: Leaf, ledger: Ledger, below: Below, *, even_damaged: bool) -> 
 
 
 def _expired(leaf: Leaf, ledger: Ledger, below: Below) -> _Look:
-    """The members whose end has come, and what they took the place of."""
+    """The members whose end has come, and what they took the place of, where nothing of that has to stay."""
     kept = leaf.store.kept(leaf.place.ns.tenant)
     now = expiry_clock(utc_now(), ledger.newest, kept)
-    waiting = [
-        record_id
-        for record_id in ledger.order
-        if (ends := tag(leaf, ledger, record_id).expires_at) is not None and ends <= now
-    ]
-    records, headers, held = set[str](), list[Header](), set[str]()
-    while waiting:
-        record_id = waiting.pop()
-        if record_id in records or record_id in held:
-            continue
+    tags = {record_id: tag(leaf, ledger, record_id) for record_id in ledger.order}
+    over = {one for one, tagged in tags.items() if tagged.expires_at is not None and tagged.expires_at <= now}
+
+    def goes_with(record_id: str, old: str) -> bool:
+        return old in over or _alike(tags[old].readable, tags[record_id].readable)
+
+    before = {one: [old for old in tagged.supersedes if old in tags] for one, tagged in tags.items()}
+    met = _met(over, lambda one: (old for old in before[one] if goes_with(one, old)))
+    headers, held, may, left = dict[str, Header](), 0, set[str](), 0
+    for record_id in (one for one in ledger.order if one in met):  # what is superseded comes first
         header = read_member(leaf, ledger, record_id).header
         if not below.holds(header):
             continue
         if is_held(header, kept):
-            held.add(record_id)
+            held += 1
             continue
-        records.add(record_id)
-        if header.idempotency is not None:
-            headers.append(header)
-        waiting += _before(leaf, ledger, record_id)
-    return _Look(chosen=Chosen(records=frozenset(records), headers=tuple(headers)), held=len(held))
+        headers[record_id] = header
+        if all(old in may and goes_with(record_id, old) for old in before[record_id]):
+            may.add(record_id)
+        elif record_id in over:
+            left += 1
+    records = _met(over & may, lambda one: before[one])
+    spent = tuple(headers[one] for one in records if headers[one].idempotency is not None)
+    return _Look(chosen=Chosen(records=frozenset(records), headers=spent), held=held, left=left)
 
 
-def _before(leaf: Leaf, ledger: Ledger, record_id: str) -> Sequence[str]:
-    """What a record took the place of for the very readers that it has itself."""
-    own = tag(leaf, ledger, record_id)
-    return [
-        old
-        for old in own.supersedes
-        if old in ledger.members and _alike(tag(leaf, ledger, old).readable, own.readable)
-    ]
+def _met(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
+    """What is come to from some records, step by step; with these."""
+    met, waiting = set(start), list(start)
+    while waiting:
+        fresh = set(following(waiting.pop())) - met
+        met |= fresh
+        waiting += fresh
+    return met
 
 
 def _alike(one: ReadClass, other: ReadClass) -> bool:
-    """Whether records belong to the same scope, however sensitive they are."""
-    return msgspec.structs.replace(one, sensitivity=other.sensitivity, reportable=other.reportable) == other
+    """Whether records belong to the same scope, however sensitive they are and at whatever commit.
+
+    The end of a record takes nothing with it that others read, for whom it superseded nothing.
+    """
+    own = msgspec.structs.replace(one, sensitivity=other.sensitivity, reportable=other.reportable)
+    return msgspec.structs.replace(own, commit=other.commit) == other

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from nsstore import layout, record
+import msgspec
+
+from nsstore import layout
 from nsstore.audit import AuditEvent, EventKind
 from nsstore.errors import EscapeError, SystemFailure
 from nsstore.ledger import MAX_TOGETHER, Erased
-from nsstore.root import NOT_OURS, Dir
+from nsstore.root import NOT_OURS, Dir, Root
 from nsstore.scope import Namespace
 from nsstore.store.leaf import Leaf
-from nsstore.store.sealing import MAX_FILE, namespace_of
+from nsstore.store.sealing import MAX_FILE
 
 if TYPE_CHECKING:
     from nsstore.store.entry import Entry
 
+_BEGIN: Final = b"---\n"
 _FENCE: Final = b"\n---\n"
+_WRITTEN: Final = re.compile(rb"[^\0]+")
 QUARANTINE: Final = "quarantine"
 DRAFTS: Final = "tmp"
 
@@ -32,7 +37,9 @@ def erase(entry: Entry) -> None:
     leaf = entry.leaf
     store, forgotten = leaf.store, entry.ledger.unfinished
     directory = store.root.dir(leaf.place.records)
-    if directory is not None:
+    if directory is None:
+        _erase_copies(entry, [])
+    else:
         with directory:
             _erase_copies(entry, _texts(directory, forgotten))
             for record_id in forgotten:
@@ -69,31 +76,35 @@ def _texts(directory: Dir, forgotten: Iterable[str]) -> list[bytes]:
 
 
 def _erase_copies(entry: Entry, texts: list[bytes]) -> None:
-    """Remove drafts and set-aside leftovers of this namespace that hold such a text, or a piece of one.
+    """Remove drafts and set-aside leftovers of this namespace that hold such a text, a piece of one, or none.
 
-    A write that failed and was tried again left the same text under another record id.
+    A write that failed and was tried again left the same text under another record id, or no more of it
+    than its title and tags: whose these were nobody can tell, so they go with the next forget.
     """
-    ns = entry.leaf.place.ns
-    for folder in _folders(entry):
-        with folder:
-            for name in folder.names():
-                raw = _read(folder, name)
-                if raw is not None and _is_copy(ns, raw, texts):
-                    _unlink(folder, name, flush=True)
-
-
-def _folders(entry: Entry) -> Iterator[Dir]:
-    """Where the store puts what is no record yet, or never became one."""
-    root = entry.leaf.store.root
+    ns, root = entry.leaf.place.ns, entry.leaf.store.root
     with suppress(EscapeError):
         drafts = root.dir(DRAFTS)
         if drafts is not None:
-            yield drafts
+            _erase_in((drafts,), lambda raw: _is_copy(ns, raw, texts))
+    erase_leftovers(root, lambda raw: _is_copy(ns, raw, texts))
+
+
+def erase_leftovers(root: Root, goes: Callable[[bytes], bool]) -> None:
+    """Remove, durably, what dead writers left and was set aside, by what there is of it."""
     with suppress(EscapeError):
         quarantine = root.dir(QUARANTINE)
         if quarantine is not None:
             with quarantine:
-                yield from _below(quarantine)
+                _erase_in(_below(quarantine), goes)
+
+
+def _erase_in(folders: Iterable[Dir], goes: Callable[[bytes], bool]) -> None:
+    for folder in folders:
+        with folder:
+            for name in folder.names():
+                raw = _read(folder, name)
+                if raw is not None and goes(raw):
+                    _unlink(folder, name, flush=True)
 
 
 def _below(folder: Dir) -> Iterator[Dir]:
@@ -106,18 +117,39 @@ def _below(folder: Dir) -> Iterator[Dir]:
 
 
 def _is_copy(ns: Namespace, raw: bytes, texts: list[bytes]) -> bool:
-    """Whether bytes that claim to be a record of this namespace hold one of the texts, or began to.
+    """Whether bytes that claim to be a record of this namespace hold one of the texts, or never got that far.
 
-    A power cut may have left the beginning of a text, and zeros behind it.
+    A power cut leaves zeros for what was not on the disk yet: the end of a file, some of it, or the
+    beginning, with which it claims nothing, and is known by its text alone.
     """
-    head, fence, body = raw.partition(_FENCE)
-    piece = body.rstrip(b"\0")
-    if not piece or not any(text.startswith(piece) or text == body for text in texts):
-        return False
-    try:
-        return namespace_of(record.decode(head + fence + b"-").header) == ns
-    except record.Malformed:
-        return False
+    head, _, body = raw.partition(_FENCE)
+    if not raw.startswith(b"\0"):
+        return _claims(head, ns) and (not body.strip(b"\0") or any(_is_piece(body, one) for one in texts))
+    pieces = _WRITTEN.findall(body or raw)
+    return bool(pieces) and any(all(piece in one for piece in pieces) for one in texts)
+
+
+def _is_piece(body: bytes, text: bytes) -> bool:
+    """Whether bytes are a text, or its beginning, with zeros in some places."""
+    return all(text[one.start() : one.end()] == one[0] for one in _WRITTEN.finditer(body))
+
+
+def _claims(head: bytes, ns: Namespace) -> bool:
+    """Whether a header that may be cut off names a namespace; what is said of a text stands behind that."""
+    said = claimed(head)
+    named = all(said.get(f"{dimension}_id") == value for dimension, value in ns.dimensions)
+    return named and said.get("type") == ns.area
+
+
+def claimed(raw: bytes) -> dict[str, object]:
+    """What the header of a leftover says, as far as it goes: claims, of which nothing is proven."""
+    head = raw.partition(_FENCE)[0]
+    said: dict[str, object] = {}
+    for line in head.partition(b"\0")[0].removeprefix(_BEGIN).split(b"\n"):
+        name, _, value = line.partition(b": ")
+        with suppress(ValueError, RecursionError):
+            said.setdefault(name.decode(), msgspec.json.decode(value))
+    return said
 
 
 def _read(folder: Dir, name: str) -> bytes | None:

@@ -15,7 +15,7 @@ from nsstore.record import Header
 from nsstore.root import flusher
 from nsstore.store.entry import Entry, enter, leave
 from nsstore.store.erase import erase, finish, tell_forgotten
-from nsstore.store.spent import spent_by
+from nsstore.store.spent import spent_by, spent_unread
 
 if TYPE_CHECKING:
     from nsstore.store.leaf import Leaf
@@ -26,7 +26,10 @@ UNTOLD: Final = "it is forgotten for good, but the audit could not take the even
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """Members to be forgotten; ``headers`` holds at least those that an idempotency key was used for."""
+    """Members to be forgotten; ``headers`` holds those that an idempotency key was used for.
+
+    Where it lacks one, nobody could read it: its key is spent for whoever could have used it.
+    """
 
     records: frozenset[str]
     headers: tuple[Header, ...]
@@ -99,14 +102,24 @@ def _lines(entry: Entry, records: Sequence[str], headers: Sequence[Header]) -> l
     keys, chain, ledger = entry.leaf.store.trust.keys, entry.leaf.place.chain, entry.ledger
     seq, prev = ledger.seq, ledger.head
     lines: list[Line] = []
+    unread = _keys_of(ledger, {*records}.difference(one.record_id for one in headers))
     for start in range(0, len(records), MAX_TOGETHER):
         some = tuple(records[start : start + MAX_TOGETHER])
         theirs = {*some}
         spent = spent_by(keys, chain, (one for one in headers if one.record_id in theirs))
+        also = spent_unread(keys, chain, (idem for one, idem in unread if one in theirs))
         seq += 1
-        lines.append(entry.line(Forgotten(seq=seq, records=some, spent=spent, prev=prev.hex())))
+        told = tuple(sorted({*spent, *also}))
+        lines.append(entry.line(Forgotten(seq=seq, records=some, spent=told, prev=prev.hex())))
         prev = lines[-1].mac
     return lines
+
+
+def _keys_of(ledger: Ledger, records: set[str]) -> list[tuple[str, str]]:
+    """Which idempotency keys' digests some records were written under, by the ledger alone."""
+    if not records:
+        return []
+    return [(one, idem) for idem, known in ledger.idempotent.items() for one in known if one in records]
 
 
 def _failed(words: str, err: StoreError) -> StoreError:

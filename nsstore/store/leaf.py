@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final
 from nsstore.errors import EscapeError, IntegrityError, StoreError, SystemFailure
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger, Line
-from nsstore.policy import ReadClass
+from nsstore.policy import Decision, ReadClass, Rights
 from nsstore.record import Header
 from nsstore.root import NOT_OURS, SETTLED_NS, Dir, File, FileLock
+from nsstore.scope import ScopeEnvelope
 from nsstore.store.judge import Verdict, judge
+from nsstore.store.recalled import RecalledTags, Recollection
 from nsstore.store.sealing import MAX_FILE, Draft, Tag, Unproven, line_of, prove
 from nsstore.store.survey import Place, Stamp, Survey, catch_up, fetch, look
 from nsstore.trust import Cell, NoValidSlot
@@ -25,8 +27,21 @@ if TYPE_CHECKING:
     from nsstore.store.store import Store
 
 
-# Members that are worth asking whether something remembers their tags.
-MANY: Final = 64
+MANY: Final = 64  # members from which on it is worth asking whether something remembers them
+_SHORTEST: Final = 300  # bytes of a ledger's line, about
+
+
+class Decided:
+    """Decisions for one asker under one state of the rights; each follows from these two and its class."""
+
+    __slots__ = ("envelope", "known", "readable", "rights")
+
+    def __init__(self, envelope: ScopeEnvelope, rights: Rights) -> None:
+        self.envelope = envelope
+        self.rights = rights
+        self.known: dict[ReadClass, Decision] = {}
+        self.readable: dict[bool, tuple[frozenset[ReadClass], frozenset[ReadClass]]] = {}
+        """Of which classes, stale or not, the readable ones were asked for last, and which they are."""
 
 
 class Leaf:
@@ -53,6 +68,10 @@ class Leaf:
         self._class_set: frozenset[ReadClass] | None = None
         self._classified = 0
         self._last_classified: str | None = None
+        self._decided: Decided | None = None
+        self._recalled: RecalledTags | None = None
+        self._asked = False
+        self._spotless = False
 
     def read(self) -> Ledger:
         """The ledger that anchor, disk and chain agree on now; an unwritten namespace has an empty one.
@@ -61,7 +80,8 @@ class Leaf:
         """
         with self.lock:
             try:
-                self.store.root.require_place()
+                if self._ledger is None and not self._asked:
+                    self._ask()
                 if not self.unchanged():
                     survey, verdict = self.look(self._ledger)
                     if not verdict.plain:
@@ -96,8 +116,44 @@ class Leaf:
         with self.lock:
             self._settled = None
             self._ledger = self._ledger_stamp = self._dir_stamp = None
-            self.entered = False
-            self._missing = frozenset()
+            self.entered = self._spotless = False
+            self._missing, self._recalled = frozenset(), None
+
+    def _ask(self) -> None:
+        """Ask once what an earlier process knew, where that spares more than it costs."""
+        self._asked, recall = True, self.store.recall
+        written = self.store.root.seen(self.place.ledger) if recall is not None else None
+        if recall is not None and written is not None and written[-2] >= MANY * _SHORTEST:
+            recall(self)
+
+    def go_on_from(self, kept: Recollection) -> None:
+        """Take over what an earlier process knew: what it saw counts as seen, what it read as read."""
+        self._ledger, self._recalled = Ledger.of(self.place.chain, kept.ledger), RecalledTags(kept)
+        if kept.stamps is not None:
+            self._ledger_stamp, self._dir_stamp = kept.stamps
+            self._spotless = True
+
+    def stamps(self) -> tuple[Stamp, Stamp] | None:
+        """Those of ledger and directory as they are, if anchor, ledger and directory agree in every point."""
+        with self.lock:
+            if not (self._spotless and self.unchanged()) or self._settled is None:
+                return None
+            _, ledger, directory = self._settled
+            return Stamp.seen(ledger), Stamp.seen(directory)
+
+    def known_tag(self, record_id: str) -> Tag | None:
+        """What is known of a member from before, or ``None``."""
+        known, recalled, ledger = self.tags.get(record_id), self._recalled, self._ledger
+        if known is None and recalled is not None and ledger is not None:
+            member = ledger.members.get(record_id)
+            known = recalled.of(record_id, member.seq) if member is not None else None
+            if known is not None:
+                self.tags[record_id] = known
+        return known
+
+    def count(self) -> int:
+        """How many members are remembered here."""
+        return len(self.tags) + (self._recalled.count if self._recalled is not None else 0)
 
     def unchanged(self) -> bool:
         """Whether anchor, ledger and directory are as they were when they last agreed."""
@@ -105,6 +161,7 @@ class Leaf:
         if seen is not None and seen == self._settled:
             return True
         self._settled = None
+        self.store.root.require_place()
         if not self._agree_still():
             return False
         self._settled = seen
@@ -117,7 +174,7 @@ class Leaf:
         root, place = self.store.root, self.place
         seen = (
             self.store.trust.home.seen(place.anchors),
-            root.seen(place.ledger),
+            root.seen_in_place(place.ledger),
             root.seen(place.records),
         )
         exact = root.exact_times and self.store.trust.home.exact_times
@@ -183,7 +240,13 @@ class Leaf:
 
     def adopt(self, ledger: Ledger) -> None:
         """Take over the ledger as a writer recovered it under the lock."""
-        self._ledger, self.entered, self._settled = ledger, True, None
+        self._follow(ledger)
+        self.entered, self._settled = True, None
+
+    def _follow(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        if self._recalled is not None and not self._recalled.are_of(ledger):
+            self._recalled = None
 
     def drop(self, forgotten: Iterable[str]) -> None:
         """Know nothing more of records that are forgotten."""
@@ -194,11 +257,16 @@ class Leaf:
 
     def classes(self, ledger: Ledger, tag: Callable[[str], Tag]) -> frozenset[ReadClass]:
         """The readability classes that exist in this namespace; members are classified once."""
+        known, order = self._class_set, ledger.order
+        if known is not None and order[self._classified - 1 :] == [self._last_classified]:
+            return known  # as at most calls: each member was classified, and the last one is the last one
         with self.lock:
             if not ledger.begins_with(self._classified, self._last_classified):
                 self._classes, self._classified, self._class_set = {}, 0, None
-            if self.store.recall is not None and len(ledger.order) - self._classified >= MANY:
-                self.store.recall(self, ledger)
+            recalled = self._recalled
+            if not self._classified and recalled is not None and recalled.are_all_of(ledger):
+                self._classes, self._classified = dict(recalled.firsts()), recalled.count
+                self._last_classified = ledger.order[recalled.count - 1]
             damaged: StoreError | None = None
             for record_id in ledger.order[self._classified :]:
                 try:
@@ -215,6 +283,13 @@ class Leaf:
             if self._class_set is None:
                 self._class_set = frozenset(self._classes)
             return self._class_set
+
+    def decided(self, envelope: ScopeEnvelope, rights: Rights) -> Decided:
+        """What was decided about this namespace's classes for the last request, if this one is the same."""
+        known = self._decided
+        if known is None or known.envelope is not envelope or known.rights is not rights:
+            known = self._decided = Decided(envelope, rights)
+        return known
 
     def first_of(self, readable: ReadClass) -> int:
         """Where in the ledger the first member of a class joined that was classified; 0 for none."""
@@ -274,7 +349,9 @@ class Leaf:
             self.forget()
             raise witness.fail(self.place, verdict.closed, str(verdict.ledger.seq))
         whole = not (verdict.recovered or survey.torn or verdict.behind or verdict.ledger.unfinished)
-        self._ledger, self._settled = verdict.ledger, None
+        self._follow(verdict.ledger)
+        self._settled = None
+        self._spotless = whole and not verdict.strays and not verdict.missing
         self._ledger_stamp = survey.ledger_stamp if whole else None
         self._dir_stamp = survey.dir_stamp
         self._missing = verdict.missing

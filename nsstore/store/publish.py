@@ -91,6 +91,7 @@ def _write_one(entry: Entry, draft: Draft, meanwhile: Callable[[], None]) -> Non
         directory.flush_name(file)
         (entry.file or entry.open_file()).append(line.raw)
         ledger.apply(line)
+        entry.leaf.store.proven.sealed(ledger.chain, sealed)
     except BaseException as err:
         _undo(entry, directory, linked, err)
         raise

@@ -9,7 +9,6 @@ from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger
 from nsstore.record import Record
 from nsstore.root import NOT_OURS, Dir
-from nsstore.store.answers import scope_fields
 from nsstore.store.proven import Proven
 from nsstore.store.sealing import MAX_FILE, Tag, Unproven, prove
 from nsstore.store.survey import fetch, read_ledger
@@ -51,14 +50,14 @@ def read_proven(leaf: Leaf, ledger: Ledger, record_id: str, directory: Dir | Non
         raise _damaged(leaf, IncidentKind.LINKED, record_id) from None
     if raw is None:
         raise _damaged(leaf, IncidentKind.MISSING, record_id)
-    proven = store.proven.of(store.trust.keys, place.chain, record_id, raw)
+    proven = store.proven.of(place.chain, record_id, raw)
     if proven is None:
         try:
             found = prove(store.trust.keys, place.chain, place.ns, name, raw)
         except Unproven as why:
             kind = IncidentKind.ALTERED if why.kind is IncidentKind.FORGED else why.kind
             raise _damaged(leaf, kind, record_id) from None
-        proven = store.proven.keep(found, scope_fields(found.header), raw)
+        proven = store.proven.keep(store.trust.keys, place.chain, found, raw)
     member = ledger.members.get(record_id)  # asked last: another thread may have forgotten it meanwhile
     if member is None or proven.record.header.seal != member.seal:
         store.proven.forget((record_id,))
@@ -70,7 +69,7 @@ def read_proven(leaf: Leaf, ledger: Ledger, record_id: str, directory: Dir | Non
 
 def tag(leaf: Leaf, ledger: Ledger, record_id: str) -> Tag:
     """What is known of a member since it was proven last; proves it now if it never was here."""
-    known = leaf.tags.get(record_id)
+    known = leaf.known_tag(record_id)
     return known if known is not None else read_proven(leaf, ledger, record_id).tag
 
 

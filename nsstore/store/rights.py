@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from nsstore.audit import EventKind
 from nsstore.incident import IncidentKind
 from nsstore.policy import HOLDS_UNKNOWN, NOTHING_SET, Retention, Rights
-from nsstore.rights import Make, Revoked, RightsList, Standing, Statement, append
+from nsstore.rights import Kept, Make, Revoked, RightsList, Standing, Statement, append
 from nsstore.store.witness import Witness
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ NOT_KNOWN: Final = (
     "what the owner holds is not known, since the owner's list is not the one that was written: nothing is"
     " forgotten until it is put back (`nsstore check`)"
 )
+_EVENTS: Final[dict[type[object], EventKind]] = {Revoked: EventKind.REVOKED, Kept: EventKind.RETENTION_SET}
 
 
 class RightsInForce:
@@ -38,9 +40,10 @@ class RightsInForce:
 
         ``tenant`` is whose audit hears of a list that opens nothing, durably and once in a process;
         ``sealed_id`` a record id known to be sealed, which begins with a time that expiry is not
-        decided behind. Raises :class:`WitnessError`, :class:`SystemFailure`.
+        decided behind, as far as the owner trusts that tenant's sealed times. Raises
+        :class:`WitnessError`, :class:`SystemFailure`.
         """
-        standing = self.listed.standing(sealed_id)
+        standing = self.listed.standing(sealed_id, tenant)
         if standing.damage is not None and tenant is not None:
             self.tell(tenant, standing.damage)
         return standing.rights
@@ -58,6 +61,12 @@ class RightsInForce:
         self.tell(tenant, standing.damage)
         return NOTHING_SET if standing.ownerless else HOLDS_UNKNOWN
 
+    def durations(self, tenant: Tenant, retention_class: str) -> frozenset[timedelta]:
+        """Every length of time that the owner's list ever set for a class, revoked or not."""
+        stated = (one for one in self.listed.standing().listing.statements if isinstance(one, Kept))
+        days = (dict(one.days).get(retention_class) for one in stated if one.tenant == tenant)
+        return frozenset(timedelta(days=number) for number in days if number is not None)
+
     def standing(self) -> Standing:
         """The list as it stands now, statement by statement; for the owner's own commands."""
         return self.listed.standing()
@@ -70,7 +79,7 @@ class RightsInForce:
         """
         self._witness.audit.require_ready(tenant)
         made = append(self.listed, signer, make)
-        event = EventKind.REVOKED if isinstance(made.statement, Revoked) else EventKind.GRANTED
+        event = _EVENTS.get(type(made.statement), EventKind.GRANTED)
         self._witness.tell_statement(tenant, event, made.statement.seq, made.raw)
         return made.statement
 

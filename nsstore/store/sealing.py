@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from hmac import compare_digest
 from typing import Final
 
@@ -36,7 +37,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     ``same_key`` are the keyed digests that an idempotency key of the caller's can have been
     written under, the active one first; empty without one. ``decision`` is whether its scope may
-    write it, where that hangs on nothing in the namespace.
+    write it, where that hangs on nothing in the namespace. ``ends`` is the end that its caller gave,
+    whatever the duration of its class made of it.
     """
 
     form: record.Form
@@ -47,14 +49,25 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     salt: str
     text: bytes
     same_key: tuple[str, ...]
+    ends: str | None = None
 
 
 class Sealed(msgspec.Struct, frozen=True):
-    """A drafted record as the bytes of its file, and the event that makes it a member."""
+    """A drafted record as the bytes of its file, and the event that makes it a member.
+
+    ``begun`` is how its MAC begins, under the key that sealed it.
+    """
 
     draft: Draft
     raw: bytes
     event: Written
+    begun: blake2b
+
+    def record(self) -> record.Record:
+        """What decoding the bytes gives; they were made of it."""
+        draft, event = self.draft, self.event
+        own = (draft.record_id, draft.created_at, event.seq, event.prev, draft.salt)
+        return record.Record(header=draft.form.header_with(own, event.seal), text=draft.text.decode())
 
 
 class Unproven(ValueError):
@@ -91,7 +104,7 @@ class Sealer:
             idem=form.header.idempotency,
             prev=head,
         )
-        return Sealed(draft, b"".join((before, digits.encode(), after)), event)
+        return Sealed(draft, b"".join((before, digits.encode(), after)), event, self._begun)
 
 
 def line_of(keys: Keys, chain: Chain, header: record.Header) -> Line:
@@ -128,7 +141,7 @@ def prove(keys: Keys, chain: Chain, ns: Namespace, name: str, raw: bytes) -> rec
         found = record.decode(raw)
     except record.Malformed:
         raise Unproven(IncidentKind.FORGED) from None
-    if namespace_of(found.header) != ns or name != f"{found.header.record_id}.md":
+    if not _is_of(found.header, ns) or name != f"{found.header.record_id}.md":
         raise Unproven(IncidentKind.MISPLACED)
     return found
 
@@ -137,6 +150,22 @@ def namespace_of(header: record.Header) -> Namespace:
     """Where a record belongs by what is sealed in it."""
     scope = header.scope()
     return memory_namespace(scope) if header.type == "memory" else state_namespace(scope)
+
+
+def _is_of(header: record.Header, ns: Namespace) -> bool:
+    """Whether a record belongs to a namespace: as :func:`namespace_of` tells, without making it."""
+    tenant, inner, *rest = ns.dimensions
+    whose = ("tenant", header.tenant_id) if header.group_id is None else ("group", header.group_id)
+    if header.type != ns.area or tenant != whose:
+        return False
+    if ns.area == "state":
+        return inner == ("project", header.project_id) and rest == [("workspace", header.workspace_id)]
+    session = (
+        ("session", header.session_id)
+        if header.conversation_id is None
+        else ("conversation", header.conversation_id)
+    )
+    return inner == ("user", header.user_id) and rest == [("project", header.project_id), session]
 
 
 def _why_not(ns: Namespace, raw: bytes) -> IncidentKind:

@@ -40,12 +40,14 @@ class Sight:
         self.envelope = envelope
         self.ledger = ledger
         self.rights = rights or leaf.store.rights.current(leaf.place.ns.tenant, ledger.newest)
-        self._decided: dict[ReadClass, Decision] = {}
+        self._decided = leaf.decided(envelope, self.rights)
         self._owned: dict[ReadClass, bool] = {}
         self._clock: str | None = None
         self._directory: Dir | None = None
-        with suppress(IntegrityError, EscapeError):
+        try:  # noqa: SIM105 - on the way of every search
             self.classes()
+        except (IntegrityError, EscapeError):
+            pass
 
     @classmethod
     def of(cls, leaf: Leaf, envelope: ScopeEnvelope, rights: Rights | None = None) -> Self:
@@ -90,9 +92,10 @@ class Sight:
         return expires_at <= self._clock
 
     def decision_of(self, readable: ReadClass) -> Decision:
-        known = self._decided.get(readable)
+        known = self._decided.known.get(readable)
         if known is None:
-            known = self._decided[readable] = decide_class(self.envelope, readable, self.rights)
+            known = decide_class(self.envelope, readable, self.rights)
+            self._decided.known[readable] = known
         return known
 
     def owns(self, readable: ReadClass) -> bool:
@@ -112,8 +115,13 @@ class Sight:
 
     def readable(self, *, stale: bool) -> frozenset[ReadClass]:
         """The classes that exist and that the request may read, current or stale."""
-        decided = ((one, self.decision_of(one)) for one in self.classes())
-        return frozenset(one for one, decision in decided if decision.allowed and decision.stale is stale)
+        classes, kept = self.classes(), self._decided.readable
+        known = kept.get(stale)
+        if known is None or known[0] is not classes:
+            decided = ((one, self.decision_of(one)) for one in classes)
+            found = frozenset(one for one, choice in decided if choice.allowed and choice.stale is stale)
+            known = kept[stale] = classes, found
+        return known[1]
 
     def tag(self, record_id: str) -> Tag:
         return tag(self.leaf, self.ledger, record_id)
@@ -162,7 +170,7 @@ class Sight:
         verified = False
         before: set[str] = set()
         for record_id in reversed(self.ledger.order):
-            if record_id in self.leaf.missing and record_id not in self.leaf.tags:
+            if record_id in self.leaf.missing and self.leaf.known_tag(record_id) is None:
                 if not verified or record_id in before:
                     raise self._lost(record_id)
                 continue

@@ -12,7 +12,6 @@ from typing import Final, Self
 
 from nsstore.audit import AuditLog
 from nsstore.errors import InvalidInput
-from nsstore.ledger import Ledger
 from nsstore.policy import Retention
 from nsstore.rights import RightsList
 from nsstore.root import (
@@ -51,7 +50,7 @@ class Store:
         self.rights = RightsInForce(RightsList(root, trust), self.witness)
         self.proven = ProvenRecords()
         self.on_forget: list[Callable[[Namespace, tuple[str, ...]], None]] = []
-        self.recall: Callable[[Leaf, Ledger], None] | None = None
+        self.recall: Callable[[Leaf], None] | None = None
         self._leaves: OrderedDict[Namespace, Leaf] = OrderedDict()
         self._written: OrderedDict[Namespace, Leaf] = OrderedDict()
         self._lock = threading.RLock()
@@ -90,10 +89,10 @@ class Store:
             raise InvalidInput("this store is closed: open it again")
 
     def _let_go(self) -> None:
-        members = sum(len(leaf.tags) for leaf in self._leaves.values())
+        members = sum(leaf.count() for leaf in self._leaves.values())
         while len(self._leaves) > 1 and (len(self._leaves) > MAX_LEAVES or members > MAX_MEMBERS):
             _, oldest = self._leaves.popitem(last=False)
-            members -= len(oldest.tags)
+            members -= oldest.count()
             oldest.let_go(wait=False)
 
     def lately_written(self, leaf: Leaf) -> None:

@@ -65,6 +65,11 @@ class Stamp(msgspec.Struct, frozen=True):
         settled = handle.root.exact_times or time.time_ns() - found.st_ctime_ns >= SETTLED_NS
         return cls(found.st_ino, found.st_size, found.st_ctime_ns, settled)
 
+    @classmethod
+    def seen(cls, found: tuple[int, ...]) -> Stamp:
+        """The stamp of what was seen by :meth:`Root.seen <nsstore.root.Root.seen>`, long enough after."""
+        return cls(found[0], found[-2], found[-1], settled=True)
+
     def proves(self, later: Stamp) -> bool:
         """Whether nothing was changed between this stamp and a later one."""
         return self.settled and (self.inode, self.size, self.changed_ns) == (

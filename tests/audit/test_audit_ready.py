@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from nsstore.audit import AuditEvent, AuditLog, EventKind, WrittenForm, read_events, spelled, verify
+from nsstore.audit import AuditEvent, AuditLog, EventForm, EventKind, read_events, spelled, verify
 from tests.audit.conftest import ACME, DENIED, READ, Office
 
 RECORD = "01934f2e-8b7a-7c3d-9e21-0123456789ab"
 HERE = "00000000-0000-7000-8000-000000000000"
 
 
-def said() -> WrittenForm:
+def said() -> EventForm:
     """What a writer of this scope says of each record."""
-    return WrittenForm("remember", {"user_id": "alice"})
+    return EventForm(EventKind.WRITTEN, "remember", {"user_id": "alice"})
 
 
 def begun(office: Office) -> AuditLog:
@@ -31,10 +31,15 @@ def times(log: AuditLog) -> list[str]:
 
 @pytest.mark.parametrize("user", ["alice", "100 %d of %b", "Zoë\u2028", HERE, f'","records":["{HERE}'])
 def test_a_form_says_what_the_event_says(user: str) -> None:
-    """Whatever stands in the scope, the bytes are those of the whole event, and the id is the record's."""
+    """Whatever stands in the scope, the bytes are those of the whole event, and the ids are the records'."""
     scope = {"user_id": user, "session_id": HERE}
-    event = AuditEvent(event=EventKind.WRITTEN, verb="remember", scope=scope, records=(RECORD,), count=1)
-    assert WrittenForm("remember", scope).of(RECORD) == spelled(event)
+    for kind, records in (
+        (EventKind.WRITTEN, (RECORD,)),
+        (EventKind.SEARCHED, (RECORD, HERE)),
+        (EventKind.READ, ()),
+    ):
+        event = AuditEvent(event=kind, verb="verb", scope=scope, records=records, count=len(records))
+        assert EventForm(kind, "verb", scope).of(*records) == spelled(event)
 
 
 @pytest.mark.usefixtures("unflushed")

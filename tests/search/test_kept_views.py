@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-import time
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from bench.child import Report, in_child
 from bench.world import Who, World
 from nsstore import OpenStore, Sensitivity
+from nsstore.root import trees
 from nsstore.search import views
 from nsstore.search.analyser import query_terms
 from nsstore.search.tantivy_door import Reader
@@ -263,19 +264,31 @@ def test_every_question_finds_something(store: OpenStore) -> None:
 
 
 @pytest.mark.parametrize("act", ["fold", "forget"])
-def test_a_copy_that_a_dead_process_left(store: OpenStore, act: str) -> None:
-    """What a dead process left of opening a view goes with the next fold or forget; a fresh one stays."""
+@pytest.mark.parametrize("room", ["cache", "memory"])
+def test_a_copy_that_a_dead_process_left(store: OpenStore, act: str, room: str) -> None:
+    """What a dead process left of opening a view goes with the next fold or forget; one in use stays."""
     session = folded(store)
-    opening = cache(store) / "open"
-    for name, age in (("left", 3_600), ("at-work", 0)):
-        (opening / name).mkdir(mode=0o700, parents=True)
+    home = store._searcher.views.home
+    root = home.open(make=False) if room == "cache" else home.memory()
+    if root is None:
+        pytest.skip("this system has no place in memory for files")
+    left, at_work = (f"{one}-{os.getpid()}" for one in ("left", "at-work"))
+    root.make_dir("open").close()
+    opening = Path(root.path) / "open"
+    for name in (left, at_work):
+        root.make_dir(f"open/{name}").close()
         (opening / name / "terms").write_bytes(b"common")
-        then = time.time() - age
-        os.utime(opening / name, (then, then))
-    if act == "fold":
-        session.remember_many(notes(2 * LEAST, start=10_000))
-        session.search("common")
-        store.settle()
-    else:
-        session.forget(session.search("common", k=1).hits[0].record_id)
-    assert [one.name for one in opening.iterdir()] == ["at-work"]
+    in_use = root.dir(f"open/{at_work}")
+    assert in_use is not None
+    with in_use:
+        trees.hold(in_use)
+        if act == "fold":
+            session.remember_many(notes(2 * LEAST, start=10_000))
+            session.search("common")
+            store.settle()
+        else:
+            session.forget(session.search("common", k=1).hits[0].record_id)
+        there = {one.name for one in opening.iterdir()}
+    shutil.rmtree(opening / at_work)
+    assert at_work in there
+    assert left not in there
