@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from nsstore.session import OpenStore
 
 SHOWN: Final = 3
+AT_ONCE: Final = 1000  # rows of one table on a terminal
 UNPROVEN: Final = (
     "the audit keeps a keyed digest alone, and nothing that is there now gives it: `nsstore check` says what"
     " is wrong now"
@@ -51,16 +55,31 @@ def audit(asker: Asker, *, what: str, limit: int | None, incident: str | None, a
         if what == "verify":
             _verify(store, tenant, as_json=as_json)
             return
-        lines = list(read_lines(store.audit, tenant))
-    events = [line for line in lines if line is not None]
-    _show_events(events[-limit:] if limit else events, as_json=as_json)
-    if left_out := len(lines) - len(events):
+        read = _Proven(read_lines(store.audit, tenant))
+        _show_events(deque(read, min(limit, sys.maxsize)) if limit else read, as_json=as_json)
+    if read.left_out:
         printing.note(
-            f"{printing.count(left_out, 'line')} left out that no key here proves:"
+            f"{printing.count(read.left_out, 'line')} left out that no key here proves:"
             " `nsstore audit verify` says more"
         )
-    elif not events:
+    elif not read.events:
         printing.note("nothing here of this tenant")
+
+
+class _Proven:
+    """The events of an audit, one after the other as they are read, and how many lines were none."""
+
+    def __init__(self, lines: Iterable[AuditLine | None]) -> None:
+        self._lines = lines
+        self.events = self.left_out = 0
+
+    def __iter__(self) -> Iterator[AuditLine]:
+        for line in self._lines:
+            if line is None:
+                self.left_out += 1
+            else:
+                self.events += 1
+                yield line
 
 
 def _show_incident(store: OpenStore, tenant: tuple[str, str], incident: str, *, as_json: bool) -> None:
@@ -98,18 +117,20 @@ def _verify(store: OpenStore, tenant: tuple[str, str], *, as_json: bool) -> None
         click.get_current_context().exit(FOUND_WRONG)
 
 
-def _show_events(events: list[AuditLine], *, as_json: bool) -> None:
+def _show_events(events: Iterable[AuditLine], *, as_json: bool) -> None:
+    """Show each event as it comes, on a terminal so many at a time, each time as one table."""
     if as_json:
         for event in events:
             printing.emit(event)
         return
     if printing.is_terminal():
-        rows = [(printing.when(one.at, seconds=True), one.event, ", ".join(_told(one))) for one in events]
-        printing.table(("at", "event", "what"), rows, fold=True)
+        rows = ((printing.when(one.at, seconds=True), one.event, ", ".join(_told(one))) for one in events)
+        while part := list(islice(rows, AT_ONCE)):
+            printing.table(("at", "event", "what"), part, fold=True)
         return
     printing.table(
         ("at", "event", "verb", "by", "count", "reason", "incident", "records"),
-        [
+        (
             (
                 event.at,
                 event.event,
@@ -121,7 +142,7 @@ def _show_events(events: list[AuditLine], *, as_json: bool) -> None:
                 ",".join(event.records or ()),
             )
             for event in events
-        ],
+        ),
     )
 
 

@@ -76,10 +76,11 @@ def restore(
 ) -> None:
     """Make a store again from its backup.
 
-    DIR must be absent or an empty directory. Everything is proven before it is put there: one byte that
-    was changed, one file more or less, and nothing is. The trust home gets what it lacks. Where this machine
-    knows that more happened after the backup, the namespaces it happened in stay closed until the owner
-    accepts that it is lost: this lists them, and `nsstore owner accept` does it.
+    DIR must be absent, an empty directory, or one where a restore of the same file was cut short.
+    Everything is proven before it is put there: one byte that was changed, one file more or less, and
+    nothing is. The trust home gets what it lacks. Where this machine knows that more happened after the
+    backup, the namespaces it happened in stay closed until the owner accepts that it is lost: this lists
+    them, and `nsstore owner accept` does it.
     """
     from nsstore.root.named import NamedFile, require_utf8
     from nsstore.store.restore import restore as put_back
@@ -97,7 +98,7 @@ def restore(
         printing.emit({**as_told(done), "lost": [loss_told(one) for one in done.lacking.losses]})
     else:
         _show(done)
-    if done.lacking.losses or done.lacking.others or done.rights is not None:
+    if done.lacking.losses or done.lacking.others or done.rights is not None or done.passed_by:
         click.get_current_context().exit(FOUND_WRONG)
 
 
@@ -139,6 +140,10 @@ def _show(done: Restored) -> None:
     )
     for folder, record_id in done.kept_out:
         printing.say(f"{folder}/{record_id}.md", dim=True, indent=4)
+    for path in done.passed_by[:SHOWN]:
+        printing.note(f"{path}: no file of a store, so nothing of the time after the backup counts there")
+    if len(done.passed_by) > SHOWN:
+        printing.note(f"{len(done.passed_by) - SHOWN} more names like these: --json has them all")
     for path, what in (*done.lacking.others, *done.audits):
         printing.note(f"{path}: {what}")
     if done.rights is not None:

@@ -99,6 +99,8 @@ def owner_words(store: OpenStore) -> str:
 
 
 def _show(inspection: Inspection, *, verbose: bool) -> None:
+    from nsstore.cli.inspection import WAY_OUT
+
     closed = sum(one.closed for one in inspection.namespaces)
     repaired = sum(one.repaired for one in inspection.namespaces)
     records = sum(one.records for one in inspection.namespaces)
@@ -148,6 +150,12 @@ def _show(inspection: Inspection, *, verbose: bool) -> None:
             printing.say(finding.remedy, indent=4)
         if finding.incident and finding.incident not in finding.what:
             printing.say(f"incident {finding.incident}", dim=True, indent=4)
+    if lacking := sum(one.way_out is not None for one in inspection.namespaces):
+        which = printing.count(lacking, "closed namespace lacks", "closed namespaces lack")
+        printing.say(
+            f"{which} what is lost: without a newer copy, `{WAY_OUT} --dry-run` lists it, and `{WAY_OUT}` has"
+            " the owner give it up"
+        )
     printing.say("nothing is wrong" if not inspection.findings else f"{len(inspection.findings)} found wrong")
     if len(folded) < len(inspection.findings):
         printing.note("--json has every name that is kept out")

@@ -7,6 +7,7 @@ What a writer that died left behind is repaired on the way, as the next writer w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -20,6 +21,7 @@ from nsstore.incident import IncidentKind
 from nsstore.root.named import may_write
 from nsstore.scope import Namespace
 from nsstore.store import Leaf, Store, Vanished, read_member
+from nsstore.store.accept import loss_of
 from nsstore.store.entry import recover
 from nsstore.store.namespaces import Known, survey_names
 from nsstore.trust.stock import anchor_files
@@ -39,20 +41,26 @@ _ANCHORS: Final = (
 )
 _BELOW: Final = (
     "put what lies below it back from the newest copy, ledgers and records, files with mode 0600; without a"
-    " copy, `nsstore owner accept`"
+    " copy, `nsstore owner accept --gone NAMESPACE`"
 )
 _ANEW: Final = f"{_FILE}; without a copy, `nsstore owner init --anew` gives every statement up, holds too"
-_NO_COPY: Final = "; without a copy, `nsstore owner accept`"
+WAY_OUT: Final = "nsstore owner accept"
+_NO_COPY: Final = f"; without a copy, `{WAY_OUT}`"
+_MOVE_AWAY: Final = f"; without a copy, move it away, then `{WAY_OUT}`"
 LEDGERS: Final = (IncidentKind.CHAIN_BROKEN, IncidentKind.ROLLED_BACK)
 _REMEDIES: Final = {
-    **dict.fromkeys(("chain_broken", "rolled_back", "missing", "altered", "replayed"), _FILE + _NO_COPY),
-    **dict.fromkeys(("misplaced", "forged", "untagged"), _FILE + _NO_COPY),
+    **dict.fromkeys(("rolled_back", "missing"), _FILE + _NO_COPY),
+    **dict.fromkeys(("altered", "misplaced", "forged", "untagged", "replayed"), _FILE + _MOVE_AWAY),
+    "chain_broken": _FILE,
     **dict.fromkeys(
         ("linked", "escape"),
         "files must be this user's own with mode 0600, directories with 0700, and no links: make it so, or "
         + _FILE,
     ),
-    "audit": "put the month's file back from the newest copy, byte for byte, with mode 0600",
+    "audit": (
+        "put the month's file back from the newest copy, byte for byte, with mode 0600; what never was a file"
+        " of the audit, move away"
+    ),
 }
 _ORDER: Final = (
     *("read_only", "key", "anchor_broken", "chain_broken", "rolled_back", "escape", "linked", "missing"),
@@ -85,13 +93,17 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inspected(msgspec.Struct, kw_only=True):
-    """One namespace: how many of its records were read and proven, and whether it may be served."""
+    """One namespace: how many of its records were read and proven, and whether it may be served.
+
+    ``way_out`` is the command that opens a closed one without a newer copy: the owner accepts the loss.
+    """
 
     path: str
     ids: tuple[tuple[str, str], ...]
     records: int = 0
     closed: bool = False
     repaired: bool = False
+    way_out: str | None = None
 
 
 class InspectedAudit(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,8 +129,11 @@ class Inspection:
             self.findings.append(Finding(path=path, kind="stray", what=what))
         for ns in known.namespaces:
             self._namespace(ns)
-            if self.namespaces[-1].closed:
+            seen = self.namespaces[-1]
+            if seen.closed:
                 self._missing_keys(layout.ledger_path(ns))
+                with suppress(StoreError):
+                    seen.way_out = WAY_OUT if loss_of(self._store.leaf(ns)) else None
         self._anchors(known)
         self._rights(known)
         self._writable()

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
     from nsstore.session import OpenStore, Session
     from nsstore.store import Below, Erasure, Found
+    from nsstore.writers.note import Note, Receipt
 
 WHOLE: Final = ("session", "project", "user")
+LEFT: Final = "expired that took the place of what stays: they stay too, and no verb serves either"
 NEWER: Final = "a newer version took the place of this record: edit that one (`nsstore history ID` lists it)"
+OTHER: Final = "this record is of another {}: edit it with the scope it is of, which `nsstore get ID` shows"
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would go, and forget nothing.")
 
@@ -31,7 +34,11 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would go
     help="Forget everything of the user's session, of the user's project, or of the user in this tenant.",
 )  # fmt: skip
 @click.option("--every-user", is_flag=True, help="With --whole project: of every user of the tenant.")
-@click.option("--leave-held", is_flag=True, help="With --whole: leave what is held, and forget the others.")
+@click.option(
+    "--leave-held",
+    is_flag=True,
+    help="With --whole: leave what is held, and forget the others, even what took its place.",
+)
 @click.option(
     "--even-damaged", is_flag=True,
     help="With --whole: also records that can no longer be proven; closed namespaces are passed over.",
@@ -106,6 +113,7 @@ def _show_all(done: Sequence[Erasure], *, dry_run: bool, as_json: bool) -> None:
         printing.table(("namespace", "records"), rows, flexible=(0,))
     for words, number in (
         ("held by their retention class", sum(one.held for one in done)),
+        (LEFT, sum(one.left for one in done)),
         ("that could not be proven among them", sum(one.damaged for one in done)),
     ):
         if number:
@@ -124,7 +132,8 @@ def expire(asker: Asker, *, dry_run: bool, as_json: bool) -> None:
     """Forget for good what has expired in this tenant.
 
     With a record go the versions it took the place of. No verb serves an expired record from its time
-    on; this takes it from the disk. What its retention class holds stays.
+    on; this takes it from the disk. What its retention class holds stays, and so does what took the
+    place of a record that stays: held, or of another agent, task or tool context.
     """
     from nsstore.store import Below
     from nsstore.store import expire as expire_below
@@ -142,39 +151,66 @@ def edit(asker: Asker, *, record_id: str, as_json: bool) -> None:
     """Edit a record's text in your editor, as a new version.
 
     It takes the old one's place. The editor is $VISUAL, else $EDITOR, else vi. An unchanged text, or an
-    editor that fails, writes nothing. Nothing of the text stays outside the store; the older version is
-    in `nsstore history`.
+    editor that fails, writes nothing. Nothing of the text stays outside the store, unless what you saved
+    could not be written: then you are told the file it is kept in. The older version is in `nsstore
+    history`.
     """
     from nsstore.record import MAX_TEXT
     from nsstore.root.editor import edited
+    from nsstore.writers.rehearsal import rehearse
 
     with asker.open() as store:
-        found = _current(asker.bind(store), record_id)
-        roots = (store.root.path, store.trust.home.path)
-    text = _text(edited(found.text.encode(), MAX_TEXT + 1, *roots), found.text)
-    if text == found.text:
-        printing.note("the text is as it was: nothing is written")
-        if as_json:
-            printing.emit(None)
-        return
-    with asker.session() as session:
+        session = asker.bind(store)
         found = _current(session, record_id)
-        receipt = session.remember(
-            text,
-            kind=found.kind,
-            title=found.title,
-            tags=found.tags,
-            sensitivity=found.sensitivity,
-            retention_class=found.retention_class,
-            privacy=found.privacy or "project_only",
-            supersedes=(record_id,),
-            ext=found.ext,
-            expires_at=found.expires_at,
-        )
+        _require_own(session, found)
+        rehearse(store, session.envelope, [_version(found, found.text)])
+        roots = (store.root.path, store.trust.home.path)
+    with edited(found.text.encode(), MAX_TEXT + 1, *roots, kept=_tell_kept) as raw:
+        text = _text(raw, found.text)
+        receipt = None if text == found.text else _write(asker, record_id, text)
+    if receipt is None:
+        printing.note("the text is as it was: nothing is written")
     if as_json:
         printing.emit(receipt)
-    else:
+    elif receipt is not None:
         printing.say(receipt.record_id)
+
+
+def _write(asker: Asker, record_id: str, text: str) -> Receipt:
+    """Write a text as the next version of a record, as that is by now."""
+    with asker.session() as session:
+        (receipt,) = session.remember_many([_version(_current(session, record_id), text)])
+        return receipt
+
+
+def _version(found: Found, text: str) -> Note:
+    """The next version of a record: all that was said of it, and another text."""
+    from nsstore.writers.note import Note
+
+    return Note(
+        text=text,
+        kind=found.kind,
+        title=found.title,
+        tags=found.tags,
+        sensitivity=found.sensitivity,
+        retention_class=found.retention_class,
+        privacy=found.privacy or "project_only",
+        supersedes=(found.record_id,),
+        ext=found.ext,
+        expires_at=found.expires_at,
+    )
+
+
+def _require_own(session: Session, found: Found) -> None:
+    """Raise :class:`Refused` for a record that a grant opens and that another place holds."""
+    own, whose = session.envelope.scope, found.provenance.scope
+    for name in ("user_id", "project_id", "session_id", "conversation_id"):
+        if whose[name] != getattr(own, name):
+            raise Refused(OTHER.format(name.removesuffix("_id")), reason="other_scope")
+
+
+def _tell_kept(path: str) -> None:
+    printing.note(f"what you saved is not written, and is kept in {path}")
 
 
 def _current(session: Session, record_id: str) -> Found:

@@ -46,7 +46,7 @@ def retention(ctx: click.Context) -> None:
 @click.option("--release", multiple=True, metavar="ID", help="A record let go of although its class is held.")
 @click.option(
     "--trusted-until", metavar="TIME",
-    help="Sealed times after this one count for nothing, as 2027-01-31T12:00:00Z, or always.",
+    help="A sealed time after this one counts as this one: as 2026-11-30T12:00:00Z, or always.",
 )  # fmt: skip
 @why_option
 @with_key

@@ -15,6 +15,7 @@ from nsstore.policy.retention import (
     expiry_clock,
     is_held,
     lifetime,
+    trusted,
 )
 from nsstore.policy.rights import (
     NO_RIGHTS,
@@ -67,4 +68,5 @@ __all__ = [
     "personal",
     "readability_class",
     "readers",
+    "trusted",
 ]

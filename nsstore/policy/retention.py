@@ -26,8 +26,8 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 
     A class without a duration is kept until it is forgotten. A held one is neither forgotten nor
     erased, but for the records ``released`` by their ids. ``trusted_until`` is the owner's reset for a
-    wrong clock: a sealed time after it counts for nothing when expiry is decided. ``unknown`` says that
-    what the owner set cannot be proven: then everything is held.
+    wrong clock: a sealed time after it counts as no later than it when an end is decided. ``unknown``
+    says that what the owner set cannot be proven: then everything is held.
     """
 
     durations: Mapping[str, timedelta] = msgspec.field(default_factory=dict[str, timedelta])
@@ -103,9 +103,15 @@ def expiry_clock(now: str, newest: str, retention: Retention) -> str:
     if not newest:
         return now
     sealed = (_EPOCH + int(newest[:8] + newest[9:13], 16) * _MILLISECOND).strftime(_SPELLED)
-    if retention.trusted_until is not None and sealed > retention.trusted_until:
-        return now
-    return max(now, sealed)
+    return max(now, trusted(sealed, retention))
+
+
+def trusted(sealed: str, retention: Retention) -> str:
+    """A sealed time as far as the owner trusts it: a later one counts as ``trusted_until``.
+
+    So that one that is far ahead hides none of the times before it.
+    """
+    return sealed if retention.trusted_until is None else min(sealed, retention.trusted_until)
 
 
 def _time(spelled: str) -> datetime:

@@ -13,7 +13,7 @@ from nsstore import layout
 from nsstore.clock import utc_now
 from nsstore.errors import EscapeError, Refused, SystemFailure
 from nsstore.incident import IncidentKind
-from nsstore.policy import NO_RIGHTS, Pair, Retention, Rights
+from nsstore.policy import NO_RIGHTS, NOTHING_SET, Pair, Retention, Rights, trusted
 from nsstore.rights.clock import Clock, time_of_id
 from nsstore.rights.listing import (
     NOTHING,
@@ -67,11 +67,12 @@ class RightsList:
         self._newest: dict[int, str] = {}
         self._seen: tuple[Stamp, Stamp, Standing] | None = None
 
-    def standing(self, sealed_id: str = "") -> Standing:
+    def standing(self, sealed_id: str = "", tenant: Pair | None = None) -> Standing:
         """What stands now, decided on a clock that never runs behind the newest time known.
 
-        ``sealed_id`` is a record id that the caller knows to be sealed: it begins with a time. Raises
-        :class:`SystemFailure` if the system would not let it look.
+        ``sealed_id`` is a record id that the caller knows to be sealed: it begins with a time, which counts
+        as far as the owner trusts sealed times of this tenant. Raises :class:`SystemFailure` if the system
+        would not let it look.
         """
         seen, home = self._seen, self.trust.home
         if (
@@ -90,8 +91,10 @@ class RightsList:
             if standing.until is not NEVER and utc_now() >= standing.until:
                 standing = self._decided(standing)
                 self._seen = (head, written, standing)
-        if standing.until is not NEVER and (sealed := time_of_id(sealed_id)) >= standing.until:
-            return _at(standing, sealed)  # what one namespace knows is not noted for the others
+        if standing.until is not NEVER and time_of_id(sealed_id) >= standing.until:
+            kept = standing.retention.get(tenant) if tenant is not None else None
+            if (sealed := trusted(time_of_id(sealed_id), kept or NOTHING_SET)) >= standing.until:
+                return _at(standing, sealed)  # what one namespace knows is not noted for the others
         return standing
 
     def _read(self) -> Standing:

@@ -99,6 +99,14 @@ def losses(store: Store, gone: Iterable[Namespace] = ()) -> Lacking:
     return Lacking(losses=tuple(found), others=tuple(others))
 
 
+def loss_of(leaf: Leaf) -> Loss | None:
+    """What a namespace lacks, if that is all that closes it; looked at while no writer is at work.
+
+    Raises :class:`EscapeError` as any look at it.
+    """
+    return _loss(leaf, *leaf.look_locked())
+
+
 def accept(
     store: Store, signer: Signer, found: Sequence[Loss], *, by: str, why: str, assurance: Assurance
 ) -> Done:

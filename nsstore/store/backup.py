@@ -9,7 +9,7 @@ import msgspec
 
 from nsstore import layout, record
 from nsstore.audit import AuditEvent, EventKind
-from nsstore.audit.ending import month_file, months_in
+from nsstore.audit.ending import month_file, months_in, open_month
 from nsstore.clock import utc_now
 from nsstore.errors import EscapeError, IntegrityError, Refused, StoreError, WitnessError
 from nsstore.incident import IncidentKind
@@ -125,8 +125,10 @@ class _Backup:
                 return
             with directory:
                 for month in months_in(directory):
-                    file = directory.open(month_file(month))
-                    if file is not None:
+                    file = open_month(directory, month)
+                    if isinstance(file, str):
+                        self._left_out.append((f"{path}/{month_file(month)}", EscapeError.kind))
+                    elif file is not None:
                         with file:
                             size = _whole_lines(file)
                             self._writer.member(f"{path}/{month_file(month)}", size, _pieces(file, size))

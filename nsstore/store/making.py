@@ -9,11 +9,17 @@ from typing import Final
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused
-from nsstore.root import Root, holds, is_free, is_there, lies_in_one_that_holds, remove_empty
+from nsstore.root import FolderLock, Root, holds, is_free, is_there, lies_in_one_that_holds, remove_empty
 from nsstore.trust import Trust, create_trust, open_trust, rebind, require_not_lost
 
 STORE_FILE: Final = "store.json"
+RESTORING: Final = "restoring.json"
 NO_STORE: Final = "there is no store here: `nsstore init`, or open(path, create=True) in Python, makes one"
+CUT_SHORT: Final = (
+    "there is no store here yet: a restore is at work, or was cut short. If it was, restore the same backup"
+    " here once more, or remove the directory"
+)
+NOT_FREE: Final = "a store is made in an absent or empty directory, and this one is neither"
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
@@ -36,7 +42,7 @@ def create_root(
     if holds(path, STORE_FILE):
         raise InvalidInput("there is a store already")
     if not is_free(path):
-        raise InvalidInput("a store is made in an absent or empty directory, and this one is neither")
+        raise InvalidInput(CUT_SHORT if holds(path, RESTORING) else NOT_FREE)
     if lies_in_one_that_holds(path, STORE_FILE):
         raise InvalidInput("a store is not made inside another one")
     fresh = not is_there(path)
@@ -51,7 +57,7 @@ def create_root(
             remove_empty(path)
         raise
     try:
-        write_claim(root, trust.store_id)
+        _claim(root, trust.store_id)
     except BaseException as err:
         trust.close()
         root.close()
@@ -61,14 +67,24 @@ def create_root(
     return root, trust
 
 
-def write_claim(root: Root, store_id: bytes) -> None:
+def _claim(root: Root, store_id: bytes) -> None:
     """Make a root the store that its trust home says it is, durably; the last step of making one.
 
-    Raises ``FileExistsError`` if another process was faster.
+    Raises ``FileExistsError`` if another process was faster, :class:`InvalidInput` if something else came
+    into the directory, :class:`Refused` (retryable) while a store is restored there.
     """
-    claim = _Claim(format=1, store_id=store_id.hex())
-    with root.top() as top, top.publish(STORE_FILE, msgspec.json.encode(claim) + b"\n") as file:
-        top.flush_name(file)
+    with FolderLock(root, shared=True), root.top() as top:
+        if set(top.names()) - {"tmp"}:
+            if root.lacks(STORE_FILE):
+                raise InvalidInput(NOT_FREE)
+            raise FileExistsError(STORE_FILE)
+        with top.publish(STORE_FILE, spelled_claim(store_id)) as file:
+            top.flush_name(file)
+
+
+def spelled_claim(store_id: bytes) -> bytes:
+    """What ``store.json`` says of a store."""
+    return msgspec.json.encode(_Claim(format=1, store_id=store_id.hex())) + b"\n"
 
 
 def open_root(
@@ -108,7 +124,7 @@ def _existing(path: str | os.PathLike[str], trust_home: str | os.PathLike[str] |
     """
     if not holds(path, STORE_FILE):
         require_not_lost(path, trust_home)
-        raise InvalidInput(NO_STORE)
+        raise InvalidInput(CUT_SHORT if holds(path, RESTORING) else NO_STORE)
     try:
         return Root.open(path)
     except FileNotFoundError:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from typing import Final
 
 import msgspec
 
 from nsstore import layout
+from nsstore.audit.ending import is_month_file
 from nsstore.errors import EscapeError, InvalidInput, SystemFailure
 from nsstore.ledger import BadLine, Ledger, extend
-from nsstore.root import NOT_OURS, Dir, Root
+from nsstore.root import NOT_OURS, Dir, File, Root
 from nsstore.scope import Area, Namespace
 from nsstore.store.archive import ArchiveReader, Member, changed
 from nsstore.store.backup import MAX_LIST
 from nsstore.store.sealing import MAX_FILE, Unproven, prove
-from nsstore.store.survey import MAX_LEDGER, Place, fetch, read_lines
+from nsstore.store.site import Site
+from nsstore.store.survey import MAX_LEDGER, Place, read_lines
 from nsstore.trust import Keys
-
-_MONTH: Final = re.compile(r"[0-9]{4}-[0-9]{2}\.jsonl")
 
 
 class _First(msgspec.Struct):
@@ -36,8 +34,8 @@ class Putting:
     the ids in a proven ledger, or from a tenant and a month. A record follows the ledger that names it.
     """
 
-    def __init__(self, root: Root, store_id: bytes, keys: Keys, old: Root | None) -> None:
-        self._root = root
+    def __init__(self, site: Site, store_id: bytes, keys: Keys, old: Root | None) -> None:
+        self._site = site
         self._store_id = store_id
         self._keys = keys
         self._old = old
@@ -45,6 +43,7 @@ class Putting:
         self._at: _Leaf | None = None
         self.namespaces = self.records = self.brought = self.bytes = 0
         self.kept_out: list[tuple[str, str]] = []
+        self.passed_by: list[str] = []
 
     def close(self) -> None:
         """Let go of every descriptor."""
@@ -76,15 +75,33 @@ class Putting:
         at, self._at = self._at, None
         if at is not None:
             with at.directory:
-                if self._old is not None:
-                    self._bring(at, self._old)
+                self._bring(at)
 
     def _rights(self, raw: bytes) -> None:
-        if self._old is not None:
-            later = self._old.read(layout.RIGHTS_LIST, MAX_LIST) or b""
+        file = self._left_at(layout.RIGHTS_LIST)
+        if file is not None:
+            with file:
+                later = file.read(MAX_LIST)
             if later.startswith(raw):
                 raw = later[: later.rfind(b"\n") + 1]
         self._publish(layout.RIGHTS_LIST, raw)
+
+    def _left_at(self, path: str) -> File | None:
+        """What is left of the store under a name. A link, or whatever else is no file of its own, is none.
+
+        It stays where it is, followed by nobody, and is among ``passed_by``.
+        """
+        if self._old is None:
+            return None
+        try:
+            return self._old.open_file(path)
+        except EscapeError:
+            pass
+        except SystemFailure as err:
+            if err.errno not in NOT_OURS:
+                raise
+        self.passed_by.append(path)
+        return None
 
     def _audit(self, path: str, reader: ArchiveReader) -> None:
         top, middle, tenant, month, *rest = *path.split("/"), "", "", ""
@@ -92,11 +109,10 @@ class Putting:
             layout.decode("tenant", tenant)
         except InvalidInput:
             raise changed() from None
-        if (top, middle, len(rest)) != ("audit", "tenants", 3) or not _MONTH.fullmatch(month):
+        if (top, middle, len(rest)) != ("audit", "tenants", 3) or not is_month_file(month):
             raise changed()
-        with self._root.make_dir(f"audit/tenants/{tenant}") as folder, folder.open_or_make(month) as file:
-            for piece in reader.pieces():
-                file.append(piece)
+        with self._site.folder(f"audit/tenants/{tenant}") as folder:
+            self._site.put(folder, path, reader.pieces())
 
     def _ledger(self, path: str, raw: bytes) -> None:
         self.finish()
@@ -110,10 +126,10 @@ class Putting:
             raise changed() from None
         if torn or told.seq < 0:
             raise changed()
-        layout.check_budget(self._root.path, place.ns)
+        layout.check_budget(self._site.root.path, place.ns)
         ledger, raw = self._newer(place, told) or (told, raw)
         self._publish(path, raw)
-        self._at = _Leaf(place, told, ledger, self._root.make_dir(place.records))
+        self._at = _Leaf(place, told, ledger, self._site.folder(place.records))
         self.namespaces += 1
 
     def _place(self, raw: bytes) -> Place | None:
@@ -126,9 +142,7 @@ class Putting:
 
     def _newer(self, place: Place, told: Ledger) -> tuple[Ledger, bytes] | None:
         """What is left of the namespace's ledger, as far as it is proven, if it goes on from the backup's."""
-        if self._old is None:
-            return None
-        file = self._old.open_file(place.ledger)
+        file = self._left_at(place.ledger)
         if file is None:
             return None
         with file:
@@ -155,36 +169,30 @@ class Putting:
         if record_id not in at.ledger.members:
             self.kept_out.append((at.place.records, record_id))
             return
-        at.directory.publish(name, raw).close()
+        self._site.put(at.directory, path, (raw,))
         at.there.add(record_id)
         self.records += 1
 
-    def _bring(self, at: _Leaf, old: Root) -> None:
+    def _bring(self, at: _Leaf) -> None:
         """Take over the members that the backup lacks, from what is left of the store, each proven."""
         for record_id, event in at.ledger.members.items():
             if record_id in at.there:
                 continue
             name = f"{record_id}.md"
-            try:
-                raw = fetch(old, at.place, name, MAX_FILE)
-                if (
-                    raw is None
-                    or prove(self._keys, at.place.chain, at.place.ns, name, raw).header.seal != event.seal
-                ):
-                    continue
-            except (Unproven, EscapeError):
+            path = f"{at.place.records}/{name}"
+            file = self._left_at(path)
+            if file is None:
                 continue  # it stays missing, and is told
-            except SystemFailure as err:
-                if err.errno not in NOT_OURS:
-                    raise
-                continue
-            at.directory.publish(name, raw).close()
-            self.brought += 1
+            with file:
+                raw = file.read(MAX_FILE)
+            with suppress(Unproven):
+                if prove(self._keys, at.place.chain, at.place.ns, name, raw).header.seal == event.seal:
+                    self._site.put(at.directory, path, (raw,))
+                    self.brought += 1
 
     def _publish(self, path: str, raw: bytes) -> None:
-        folder, _, name = path.rpartition("/")
-        with self._root.make_dir(folder) as where:
-            where.publish(name, raw).close()
+        with self._site.folder(path.rpartition("/")[0]) as where:
+            self._site.put(where, path, (raw,))
 
 
 class _Leaf:

@@ -10,15 +10,16 @@ import msgspec
 
 from nsstore import layout
 from nsstore.audit import verify
-from nsstore.errors import InvalidInput, Refused, StoreError
+from nsstore.errors import InvalidInput, Refused
 from nsstore.incident import IncidentKind
-from nsstore.root import Root, is_free, is_there, lies_in_one_that_holds, real_path, remove_empty, trees
+from nsstore.root import Root, failure, lies_in_one_that_holds, real_path
 from nsstore.store.accept import Lacking, losses
 from nsstore.store.archive import NO_BACKUP, ArchiveReader, Head
 from nsstore.store.backup import TRUST
-from nsstore.store.making import STORE_FILE, write_claim
+from nsstore.store.making import STORE_FILE
 from nsstore.store.namespaces import survey_names
 from nsstore.store.putting import Putting
+from nsstore.store.site import NOT_FREE, Site, require_site
 from nsstore.store.store import Store
 from nsstore.trust import Keys, base, open_trust, require_not_lost
 from nsstore.trust.backup import MAX_FILE, unseal
@@ -28,11 +29,6 @@ from nsstore.trust.keys import load_keys
 from nsstore.trust.restore import require_free, restore_elsewhere
 from nsstore.trust.stock import Stock
 
-NOT_FREE = (
-    "a store is restored into an absent or empty directory, and this one is neither: what a restore left"
-    " that was cut short is no store, and can be removed"
-)
-TOPS = ("memory", "state", "ledger", "rights", "audit", "tmp")
 Path = str | os.PathLike[str]
 
 
@@ -40,7 +36,8 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """What was put back, and what of it is not as the trust home of this machine knows it.
 
     ``kept_out`` are records that were forgotten after the backup, as a later ledger says, ``brought``
-    those that were written after it and came from there; ``lacking`` is what stays closed until the
+    those that were written after it and came from there, and ``passed_by`` names among what is left where a
+    link, or something else that is no file of a store, stands; ``lacking`` is what stays closed until the
     owner accepts it, ``rights`` why no grant opens anything, ``audits`` what the audits lack.
     """
 
@@ -51,6 +48,7 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     records: int
     kept_out: tuple[tuple[str, str], ...]
     brought: int
+    passed_by: tuple[str, ...]
     lacking: Lacking
     rights: IncidentKind | None
     audits: tuple[tuple[str, str], ...]
@@ -70,56 +68,62 @@ def restore(
     """Make the store of a backup again, in an absent or empty directory; durable when this returns.
 
     All of its files come first, then the trust home, to which only what it lacks is added, then the
-    claim: cut short anywhere, the directory is no store. ``old`` is what is left of the store: where its
-    ledgers prove what happened after the backup, they count instead of the older ones. Raises
-    :class:`InvalidInput` for what is no backup, :class:`Refused` for one that is not as it was written
-    or a wrong passphrase, or where the store still stands.
+    claim: cut short anywhere, the directory is no store, and the same backup can be restored there again.
+    What others put there meanwhile stays, and no store is made of it. ``old`` is what is left of the
+    store: where its ledgers prove what happened after the backup, they count instead of the older ones.
+    Raises :class:`InvalidInput` for what is no backup, or a place that is not free, :class:`Refused` for
+    a backup that is not as it was written or a wrong passphrase, where the store still stands, and
+    (retryable) while somebody else makes a store there.
     """
     reader = ArchiveReader(read)
     store_id = bytes.fromhex(reader.head.store_id)
-    if not is_free(path) or lies_in_one_that_holds(path, STORE_FILE):
-        raise InvalidInput(NOT_FREE)
-    refuse_overlap(base(trust_home), real_path(path))
-    require_not_lost(path, trust_home, store_id)
-    require_free(store_id, trust_home, STORE_FILE)
+    _require_place(path, trust_home, store_id)
     first = reader.next()
     if first is None or first.path != TRUST:
         raise InvalidInput(NO_BACKUP)
     stock = unseal(reader.whole(MAX_FILE), passphrase(), store_id)
-    keys = _keys(stock, store_id, trust_home)
-    fresh = not is_there(path)
-    root = Root.make(path)
     try:
-        put = Putting(root, store_id, keys, None if old is None else _old_root(old, root))
-        try:
-            while (member := reader.next()) is not None:
-                put.take(member, reader)
-                told(put.bytes)
-            put.finish()
-        finally:
-            put.close()
-        reader.prove(Keys.from_bytes(stock.keys))
-        root.sync_all()
-        return _found(root, put, stock, reader.head, trust_home)
-    except BaseException:
-        if not is_there(os.path.join(root.path, STORE_FILE)):
-            _take_back(root, path if fresh else None)
-        raise
-    finally:
-        root.close()
+        keys = _keys(stock, store_id, trust_home)
+        with Site(path, store_id) as site:
+            _require_place(path, trust_home, store_id)  # whoever asked for the passphrase waited
+            put = Putting(site, store_id, keys, None if old is None else _old_root(old, site.root))
+            try:
+                while (member := reader.next()) is not None:
+                    put.take(member, reader)
+                    told(put.bytes)
+                put.finish()
+            finally:
+                put.close()
+            reader.prove(Keys.from_bytes(stock.keys))
+            site.require_as_put()
+            site.root.sync_all()
+            return _made(site, put, stock, reader.head, trust_home)
+    except OSError as err:
+        raise failure("restoring", err) from None
 
 
-def _found(root: Root, put: Putting, stock: Stock, head: Head, trust_home: Path | None) -> Restored:
-    """Put back the trust home, look at everything, and make it a store."""
-    store_id = bytes.fromhex(head.store_id)
-    added = restore_elsewhere(stock, root=root, store_id=store_id, trust_home=trust_home)
+def _require_place(path: Path, trust_home: Path | None, store_id: bytes) -> None:
+    """Require that the store can be restored there, as everything looks now."""
+    require_site(path)
+    if lies_in_one_that_holds(path, STORE_FILE):
+        raise InvalidInput(NOT_FREE)
+    refuse_overlap(base(trust_home), real_path(path))
+    require_not_lost(path, trust_home, store_id)
+    require_free(store_id, trust_home, STORE_FILE)
+
+
+def _made(site: Site, put: Putting, stock: Stock, head: Head, trust_home: Path | None) -> Restored:
+    """Put back the trust home, make it a store, and look at everything."""
+    root, store_id = site.root, bytes.fromhex(head.store_id)
+    added = restore_elsewhere(
+        stock, root=root, store_id=store_id, trust_home=trust_home, claim=(STORE_FILE, site.claim)
+    )
     trust = open_trust(root, store_id, trust_home)
     try:
         looking = Store(root, trust)
         lacking = losses(looking)
         rights = looking.rights.standing().damage
         audits = _audits(looking)
-        write_claim(root, store_id)
     finally:
         trust.close()
     return Restored(
@@ -130,6 +134,7 @@ def _found(root: Root, put: Putting, stock: Stock, head: Head, trust_home: Path 
         records=put.records,
         kept_out=tuple(put.kept_out),
         brought=put.brought,
+        passed_by=tuple(put.passed_by),
         lacking=lacking,
         rights=rights,
         audits=audits,
@@ -166,12 +171,3 @@ def _old_root(old: Path, root: Root) -> Root:
         found.close()
         raise InvalidInput("what is left of the store must lie apart from where it is restored")
     return found
-
-
-def _take_back(root: Root, path: Path | None) -> None:
-    """Remove what was put into a directory that did not become a store."""
-    with suppress(StoreError), root.top() as top:
-        for name in TOPS:
-            trees.remove(top, name)
-    if path is not None:
-        remove_empty(path)

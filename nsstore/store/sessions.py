@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nsstore import layout
 from nsstore.errors import InvalidInput
 from nsstore.scope import Namespace
 from nsstore.store.namespaces import named
 from nsstore.trust import Chain, cells_by_name
+from nsstore.trust.cells import ANCHORS_LIMIT, require_room
 
 if TYPE_CHECKING:
     from nsstore.store.store import Store
-
-_MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 class Sessions:
@@ -43,14 +42,18 @@ class Sessions:
         self.unknown = frozenset[bytes]()
 
     def look(self) -> int:
-        """Look once, and return how long ``changes`` is then."""
+        """Look once, and return how long ``changes`` is then.
+
+        Raises :class:`Refused` for more sessions than a project holds.
+        """
         home = self._store.trust.home
         with self.lock:
             seen = home.seen(self._anchors) if home.exact_times else None
             if seen is not None and seen == self._seen and not self.unknown:
                 return len(self.changes)
-            self._seen = seen  # of before it is read: what changes meanwhile is seen by the next look
-            raw = home.read(self._anchors, _MOST_BYTES) or b""
+            raw = home.read(self._anchors, ANCHORS_LIMIT) or b""
+            require_room(len(raw))
+            self._seen = seen  # of before it was read: what changed meanwhile is seen by the next look
             if raw != self._raw or self.unknown:
                 cells = cells_by_name(raw)
                 changed = [name for name, cell in cells.items() if self._cells.get(name) != cell]

@@ -17,10 +17,12 @@ from nsstore.trust.cells import (
     decode_cell,
     encode_slot,
     name_in_slot,
+    require_room,
 )
 from nsstore.trust.keys import Keys
 
-_LIMIT: Final = 64 * 1024 * 1024
+_PIECE: Final = 1024 * 1024
+assert _PIECE % CELL == 0
 Ready = tuple[Anchor, int, bytes, bytes]
 """A newer anchor, where its slot goes, the slot, and what the whole cell is then."""
 
@@ -167,14 +169,16 @@ class Anchors:
 
         ``begin`` writes the chain's first events and returns their head. It is called by one process
         only, whatever became of the chain's lock file; where the chain has a cell by then, not at all.
+        Raises :class:`Refused` before that if the file has no room for another cell.
         """
         folder, _, name = path.rpartition("/")
         with self.home.make_dir(folder, flush=True) as where:
             with FileLock(where, name) as lock:
                 if self._find(lock.file, chain) is None:
+                    end = lock.file.stat().st_size // CELL * CELL  # a torn cell at the end is written over
+                    require_room(end + CELL)
                     seq, head = begin()
                     anchor = Anchor(generation=1, seq=seq, head=head)
-                    end = lock.file.stat().st_size // CELL * CELL  # a torn cell at the end is written over
                     lock.file.write_at(end, bytes(SLOT) + encode_slot(self.keys, chain, anchor))
                 lock.file.flush()
             where.flush()
@@ -184,13 +188,15 @@ class Anchors:
         known = self._offsets.get(chain.name)
         if known is not None and _is_of(chain, file.read_at(known, CELL)):
             return known
-        raw = file.read(_LIMIT)
-        whole, at = len(raw) // CELL * CELL, -1
-        while 0 <= (at := raw.find(chain.name, at + 1)) < whole:
-            offset = at // CELL * CELL
-            if _is_of(chain, raw[offset : offset + CELL]):
-                self._offsets[chain.name] = offset
-                return offset
+        start = 0
+        while raw := file.read_at(start, _PIECE):
+            whole, at = len(raw) // CELL * CELL, -1
+            while 0 <= (at := raw.find(chain.name, at + 1)) < whole:
+                offset = at // CELL * CELL
+                if _is_of(chain, raw[offset : offset + CELL]):
+                    self._offsets[chain.name] = start + offset
+                    return start + offset
+            start += _PIECE
         return None
 
 

@@ -9,10 +9,17 @@ from typing import Final
 import msgspec
 
 from nsstore import digests
+from nsstore.errors import Refused
 from nsstore.trust.keys import Keys
 
 CELL: Final = 256
 SLOT: Final = 128
+ANCHORS_LIMIT: Final = 64 * 1024 * 1024
+"""Bytes of an anchor file: what looks at all of its cells at once, as a backup does, reads so many."""
+FULL: Final = (
+    f"one user's project holds at most {ANCHORS_LIMIT // CELL:,} sessions, and a project as many workspaces:"
+    " begin another project"
+)
 _FORMAT: Final = 1
 _BODY: Final = struct.Struct(">I8sQQ32s32s4x")
 assert _BODY.size == SLOT - digests.SIZE
@@ -44,6 +51,15 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     seq: int
     head: bytes
+
+
+def require_room(size: int) -> None:
+    """Require that an anchor file of this size is read whole by whoever reads all of it.
+
+    Raises :class:`Refused`: what is left out would be a chain that never was.
+    """
+    if size > ANCHORS_LIMIT:
+        raise Refused(FULL, reason="too_many_sessions")
 
 
 def encode_slot(keys: Keys, chain: Chain, anchor: Anchor) -> bytes:

@@ -10,7 +10,17 @@ from typing import Final, Literal
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused, StoreError
-from nsstore.root import Root, check_path, holds, in_repository, overlap, real_path
+from nsstore.root import (
+    LIMIT_SECONDS,
+    FolderLock,
+    Root,
+    check_path,
+    holds,
+    in_repository,
+    is_directory_at,
+    overlap,
+    real_path,
+)
 from nsstore.root.places import folders_in
 from nsstore.trust.anchors import Anchors
 from nsstore.trust.keys import MISSING, Keys, load_keys, save_keys
@@ -167,13 +177,14 @@ def rebind(root: Root, store_id: bytes, given: str | os.PathLike[str] | None) ->
     """
     where = base(given)
     refuse_overlap(where, root.path)
-    with open_home(where, store_id) as home:
+    with open_home(where, store_id) as home, FolderLock(home, patience=LIMIT_SECONDS):
         load_keys(home)
         bound = read_binding(home)
         if bound is not None and is_at(bound) and (bound.path, bound.inode) != (root.path, root.inode):
             raise Refused(
                 "the store is still where it is bound: a copy does not take its place", reason="binding"
             )
+        root.require_place()
         bind_root(home, store_id, root)
     return bound.path if bound is not None else None
 
@@ -187,12 +198,8 @@ def read_binding(home: Root) -> Binding | None:
 
 
 def is_at(bound: Binding) -> bool:
-    """Whether the root is still the directory that a binding names."""
-    try:
-        with Root.open(bound.path) as root:
-            return (root.path, root.inode) == (bound.path, bound.inode)
-    except (FileNotFoundError, StoreError):
-        return False
+    """Whether the directory that a binding names still has its name, whether it may be opened or not."""
+    return is_directory_at(bound.path, bound.inode)
 
 
 def bind_root(home: Root, store_id: bytes, root: Root) -> None:

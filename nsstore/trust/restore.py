@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from secrets import token_hex
 
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused
-from nsstore.root import FileLock, Root, holds
+from nsstore.root import LIMIT_SECONDS as WAIT
+from nsstore.root import FileLock, FolderLock, Root, holds
 from nsstore.trust.backup import unseal
-from nsstore.trust.cells import CELL
+from nsstore.trust.cells import ANCHORS_LIMIT, CELL, require_room
 from nsstore.trust.home import (
     BINDING,
     WHAT,
@@ -26,7 +28,7 @@ from nsstore.trust.keyring import add_missing
 from nsstore.trust.keys import Keys, load_keys
 from nsstore.trust.owner import KEY_FILE as OWNER_KEY
 from nsstore.trust.owner import OWNER_FILE, OWNER_LIMIT
-from nsstore.trust.stock import ANCHORS_LIMIT, AnchorFile, Stock
+from nsstore.trust.stock import AnchorFile, Stock
 
 ELSEWHERE = "is bound to another directory: put the store back where it was, on its own file system"
 STANDS = (
@@ -97,17 +99,25 @@ def require_free(store_id: bytes, trust_home: str | os.PathLike[str] | None, cla
 
 
 def restore_elsewhere(
-    stock: Stock, *, root: Root, store_id: bytes, trust_home: str | os.PathLike[str] | None = None
+    stock: Stock,
+    *,
+    root: Root,
+    store_id: bytes,
+    trust_home: str | os.PathLike[str] | None = None,
+    claim: tuple[str, Callable[[], None]],
 ) -> Restored:
-    """Add to a store's trust home what it lacks, and bind the store to a new place, which comes last.
+    """Add to a store's trust home what it lacks, bind the store to a new place, and claim that last.
 
-    For a root whose files are all there; whoever calls it has asked :func:`require_free` before.
+    For a root whose files are all there. ``claim`` is the name of the claim, and what makes it; until it is
+    made no other place is bound. Raises as :func:`require_free`.
     """
-    where = base(trust_home)
+    where, (name, make) = base(trust_home), claim
     refuse_overlap(where, root.path)
-    with Root.make(os.path.join(where, store_id.hex()), what=WHAT) as home:
+    with Root.make(os.path.join(where, store_id.hex()), what=WHAT) as home, FolderLock(home, patience=WAIT):
+        require_free(store_id, trust_home, name)
         done = _add(home, stock)
         bind_root(home, store_id, root)
+        make()
         return done
 
 
@@ -145,9 +155,11 @@ def _add_cells(home: Root, given: AnchorFile) -> int:
     with home.make_dir(folder, flush=True) as where:
         with FileLock(where, name) as lock:
             raw = lock.file.read(ANCHORS_LIMIT)
+            require_room(len(raw))  # behind what was read there may be cells
             end = len(raw) // CELL * CELL  # a half-written cell at the end is written over
             present = {cell_name for cell_name, _ in AnchorFile(path=given.path, cells=raw[:end]).by_name()}
             missing = [cell for cell_name, cell in given.by_name() if cell_name not in present]
+            require_room(end + CELL * len(missing))
             if missing:
                 lock.file.write_at(end, b"".join(missing))
             lock.file.flush()

@@ -10,14 +10,13 @@ import msgspec
 from nsstore import layout
 from nsstore.errors import InvalidInput
 from nsstore.root import Dir, Root
-from nsstore.trust.cells import CELL, SLOT, name_in_slot
+from nsstore.trust.cells import ANCHORS_LIMIT, CELL, SLOT, name_in_slot, require_room
 from nsstore.trust.home import BINDING
 from nsstore.trust.keys import KEYS_FILE, load_keys
 from nsstore.trust.owner import KEY_FILE as OWNER_KEY
 from nsstore.trust.owner import OWNER_FILE, OWNER_LIMIT
 
 SUFFIX: Final = ".anchors"
-ANCHORS_LIMIT: Final = 64 * 1024 * 1024
 LEVELS: Final = {
     "memory": ("tenant", "user", "project"),
     "state": ("tenant", "project"),
@@ -88,7 +87,9 @@ def name_of(cell: bytes) -> bytes | None:
 
 
 def take_stock(home: Root) -> Stock:
-    """Read a trust home whole. Raises :class:`Refused` if its keys are not there or damaged."""
+    """Read a trust home whole. Raises :class:`Refused` if its keys are not there or damaged, or its anchors
+    are too many.
+    """
     load_keys(home)
     keys, binding = home.read(KEYS_FILE, ANCHORS_LIMIT), home.read(BINDING, ANCHORS_LIMIT)
     return Stock(
@@ -101,7 +102,10 @@ def take_stock(home: Root) -> Stock:
 
 
 def anchor_files(home: Root) -> Iterator[AnchorFile]:
-    """Every anchor file of a trust home, in order of area and path; a half-written last cell is left out."""
+    """Every anchor file of a trust home, in order of area and path; a half-written last cell is left out.
+
+    Raises :class:`Refused` for one that is longer than any that was written.
+    """
     for area, levels in LEVELS.items():
         folder = home.dir(f"anchors/{area}")
         if folder is not None:
@@ -120,4 +124,5 @@ def _files(folder: Dir, path: str, depth: int) -> Iterator[AnchorFile]:
             if not _is_anchor_path(f"{path}/{name}"):
                 continue  # somebody's own file
             raw = folder.read(name, ANCHORS_LIMIT) or b""
+            require_room(len(raw))
             yield AnchorFile(path=f"{path}/{name}", cells=raw[: len(raw) // CELL * CELL])

@@ -26,6 +26,8 @@ from nsstore import IntegrityError, NotVisible, OpenStore
 from nsstore.incident import IncidentKind as Kind
 from nsstore.scope import Area
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 NEW = "019a2b3c-4d5e-7f60-8123-456789abcdef"
 TEXT = "a forged quartz"
 

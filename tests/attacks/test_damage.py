@@ -34,6 +34,8 @@ from nsstore import IntegrityError, OpenStore
 from nsstore.incident import IncidentKind as Kind
 from nsstore.scope import Area
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 ALTERED = Harm.of(Kind.ALTERED, closes=False)
 BROKEN = Harm.of(Kind.ALTERED, Kind.UNTAGGED, closes=False)
 REPLACED = Harm.of(Kind.MISPLACED, closes=False)

@@ -12,6 +12,8 @@ from nsstore import OpenStore, StoreError
 from nsstore.audit import AuditLine, read_events
 from nsstore.root.steps import hooked
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 
 def test_a_failed_record_put_back(house: House, tmp_path: Path) -> None:
     """A record whose ledger line could not be written is refused when its file comes back."""

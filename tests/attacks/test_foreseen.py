@@ -15,6 +15,8 @@ from nsstore.root.folders import Dir
 from nsstore.root.handles import READ as ONLY_READ
 from nsstore.root.handles import File
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 NA = nsstore.NA
 
 

@@ -21,6 +21,8 @@ from nsstore.incident import IncidentKind as Kind
 from nsstore.root.steps import hooked
 from nsstore.scope import Namespace
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 
 def forget_newest(house: House) -> tuple[str, Path]:
     """Keep a copy of the newest record, and forget it alone: its id, and the copy."""

@@ -13,6 +13,8 @@ from nsstore import EscapeError, OpenStore, WitnessError
 from nsstore.audit import EventKind, read_events, verify
 from nsstore.scope import Area
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 
 def as_link(house: House, path: Path) -> None:
     """A link to the very file."""

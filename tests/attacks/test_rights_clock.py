@@ -1,17 +1,20 @@
 """A clock that is set back, or was once ahead: what has expired stays so, and the owner has a way out."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from unittest.mock import patch
 
 import pytest
 
 from bench.house import namespace
-from bench.owned import ME, OPENS, Scene, read
+from bench.owned import CODEX, ME, OPENS, Scene, read
 from bench.owning import TENANT, Hand
-from bench.world import quick_place
+from bench.world import Who, quick_place
+from nsstore import record
+from nsstore.clock import utc_now
 from nsstore.incident import IncidentKind
 from nsstore.policy import Kind
-from nsstore.rights import Assurance, begin, standing, time_of
+from nsstore.rights import Assurance, Granted, begin, spelled_time, standing, time_of
 from nsstore.trust.signer import Signer
 
 
@@ -79,3 +82,67 @@ def test_a_clock_once_ahead_is_the_owners_to_forget(scene: Scene) -> None:
     with scene.world.open() as store:
         assert read(store) == {scene.mine}
         assert store.rights.standing().damage is IncidentKind.CHAIN_BROKEN
+
+
+def sealed_at(time: str) -> str:
+    """A record id that begins with a time, as one that is made under a wrong clock."""
+    began = f"{int(time_of(time).timestamp() * 1000):012x}"
+    return f"{began[:8]}-{began[8:]}-{record.new_record_id()[14:]}"
+
+
+@pytest.mark.parametrize("area", ["memory", "state"])
+def test_a_record_of_a_time_far_ahead(scene: Scene, area: str) -> None:
+    """What one agent sealed under a wrong clock ends grants there until the owner says what to trust."""
+    with scene.world.open() as store:
+        me, other, codex = ME.bind(store), Who(agent="other").bind(store), CODEX.bind(store)
+        codex.state.put("plan", "the plan of codex")
+
+        def opened() -> bool:
+            if area == "memory":
+                return read(store) == {scene.mine, scene.theirs}
+            return len(me.state.list()) == 1
+
+        assert opened()
+        with patch.object(record, "new_record_id", return_value=sealed_at("2099-01-01T00:00:00.000000Z")):
+            if area == "memory":
+                wrong = other.remember("under a wrong clock").record_id
+                other.forget(wrong)
+            else:
+                other.state.put("own", "under a wrong clock")
+        assert not opened()
+        until = utc_now()
+        kept = scene.hand.keep(store, trusted_until=until)
+        assert opened()
+        with scene.world.open() as another:
+            assert read(another) == {scene.mine, scene.theirs}
+        scene.hand.revoke(store, kept)
+        assert not opened()
+        signer = Signer.new(store.trust.store_id)
+        begin(store.rights.listed, signer, "ada", Assurance.CI, why="a wrong clock", anew=True)
+        hand = Hand(signer)
+        hand.grant(store, Kind.CROSS_AGENT, opens=OPENS)
+        assert not opened()
+        hand.keep(store, trusted_until=until)
+        assert opened()
+
+
+def test_no_longer_trusted_is_no_way_back(scene: Scene) -> None:
+    """A time that is not trusted counts as the last that is, so it hides none of the times before it."""
+    with scene.world.open() as store:
+        ends = store.rights.standing().listing.statements[1]
+        assert isinstance(ends, Granted)
+        after = spelled_time(time_of(ends.expires) + timedelta(hours=1))
+        minute = spelled_time(time_of(ends.expires) + timedelta(minutes=1))
+        late, later = sealed_at(minute), sealed_at("2099-01-01T00:00:00.000000Z")
+        scene.hand.keep(store, trusted_until=after)
+        for sealed in (late, later):
+            assert store.rights.current(TENANT, sealed).grants == ()
+            assert store.rights.current(("tenant", "umbrella"), sealed).grants == ()
+        scene.hand.keep(store, trusted_until=utc_now())
+        for sealed in (late, later):
+            assert store.rights.current(TENANT, sealed).grants != ()
+            assert store.rights.current(("tenant", "umbrella"), sealed).grants == (), "another tenant's"
+            assert store.rights.current(("group", "acme"), sealed).grants == (), "another kind of tenant"
+        with patch.object(standing, "utc_now", return_value=after):
+            assert store.rights.current(TENANT, later).grants == ()
+        assert store.rights.current(TENANT, later).grants == (), "it was found to have ended"

@@ -14,6 +14,8 @@ from nsstore import EscapeError, OpenStore, Refused
 from nsstore.audit import EventKind, read_events, verify
 from nsstore.incident import IncidentKind as Kind
 
+pytestmark = pytest.mark.usefixtures("memory")
+
 BACK = Harm.of(Kind.ROLLED_BACK)
 
 

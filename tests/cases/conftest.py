@@ -1,12 +1,17 @@
-"""A store for each case, and a way to bind it with anything."""
+"""A store for each case, a way to bind it with anything, and views that are soon kept on the disk."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.world import World, unflushed
-from nsstore import OpenStore
+from nsstore import OpenStore, Session, StoreError
+from nsstore.search import views
+from tests.cli.conftest import Person
+
+LEAST = 40
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +19,15 @@ def no_flushes() -> Iterator[None]:
     """No power fails here, so flushes can be left out."""
     with unflushed():
         yield
+
+
+@pytest.fixture
+def kept_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache home of its own, in which views are kept from ``LEAST`` records on."""
+    for name, value in (("LEAST_KEPT", LEAST), ("LEAST_TAIL", 8), ("LEAST_GONE", 6), ("TAIL_SHARE", 100)):
+        monkeypatch.setattr(views, name, value)
+    monkeypatch.setenv("NSSTORE_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 @pytest.fixture
@@ -29,3 +43,55 @@ def store(world: World) -> Iterator[OpenStore]:
     """The store, open."""
     with world.open() as store:
         yield store
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    """A person at a terminal, whose store was just made."""
+    someone = Person(tmp_path / "person")
+    someone.place.mkdir()
+    someone.ok("init", str(someone.store))
+    return someone
+
+
+def filled(session: Session, count: int = LEAST) -> list[str]:
+    """As many records as a view needs to be kept, all with the word ``common``; their ids."""
+    receipts = session.remember_many(f"filler{n} common number{n % 5}" for n in range(count))
+    return [one.record_id for one in receipts]
+
+
+def keep(store: OpenStore, *sessions: Session) -> None:
+    """Have the views of sessions folded and kept."""
+    before = len(generations())
+    for session in sessions:
+        for _ in range(2):
+            session.search("common")
+            store.settle()
+    assert len(generations()) >= min(before + len(sessions), 1)
+
+
+def generations() -> list[Path]:
+    """The indexes that are kept on the disk."""
+    return sorted(Path(os.environ["NSSTORE_CACHE_HOME"]).glob("*/views/*/*/g-*"))
+
+
+def error_of(call: Callable[[], object]) -> StoreError | None:
+    """What a call raises, if it raises."""
+    try:
+        call()
+    except StoreError as err:
+        return err
+    return None
+
+
+def ids(session: Session, words: str, k: int = 1000) -> list[str]:
+    """The ids of the hits of a search, in their order."""
+    return [hit.record_id for hit in session.search(words, k=k).hits]
+
+
+def unattended(person: Person) -> tuple[str, ...]:
+    """The flags that give a passphrase without asking."""
+    file = person.place / "passphrase"
+    file.write_text("correct horse battery\n")
+    file.chmod(0o600)
+    return ("--unattended", "--passphrase-file", str(file))

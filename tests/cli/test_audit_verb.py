@@ -101,6 +101,7 @@ def test_a_limit_is_one_of_events(person: Person) -> None:
     """A limit below 1, and one of what is verified whole, are refused."""
     for args in (("-n", "0"), ("verify", "-n", "2")):
         assert person("audit", *args).exit_code == 3, args
+    assert person.ok("audit", "-n", str(10**30)) == person.ok("audit")
 
 
 def test_a_lock_file_that_is_gone_hides_nothing(person: Person) -> None:

@@ -91,6 +91,28 @@ def test_what_is_left_of_it(person: Person) -> None:
     assert person("get", gone).exit_code == 4
 
 
+def test_something_else_among_what_is_left(person: Person) -> None:
+    """A link among the remains stops no restore: it is told, followed by nobody, and the exit code is 1."""
+    gone = person.remember("forgotten later")
+    file, old, apart = str(person.place / "b"), person.place / "old", person.place / "apart"
+    person.ok("backup", file, *unattended(person))
+    person.ok("forget", gone)
+    person.store.rename(old)
+    ledger = "ledger/memory/acme/ada/atlas/monday.log"
+    (old / ledger).rename(apart)
+    (old / ledger).symlink_to(apart)
+    for place, flags in (("one", ()), ("two", ("--json",))):
+        env = {"NSSTORE_TRUST_HOME": str(person.place / f"trust-{place}")}
+        to = str(person.place / place)
+        done = person("restore", file, to, "--old", str(old), *flags, *unattended(person), **env)
+        assert done.exit_code == 1
+        if flags:
+            assert json.loads(done.stdout)["passed_by"] == [ledger]
+        else:
+            assert f"{ledger}: no file of a store" in done.stderr
+    assert (old / ledger).is_symlink()
+
+
 def test_a_lost_record_is_accepted(person: Person) -> None:
     """Without any backup the owner gives up a record that is gone, and a namespace that is gone whole."""
     person.ok("owner", "init", "--name", "Ada", *unattended(person, OWNERS))

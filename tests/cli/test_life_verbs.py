@@ -10,9 +10,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+import nsstore
+from bench.owning import Hand, asker
+from bench.world import Who
+from nsstore import NA
 from nsstore.cli import printing
+from nsstore.policy import Kind, Opens
 from tests.cli.conftest import Person
 
 HOUSE = Path(__file__).parents[2]
@@ -75,19 +81,54 @@ def test_an_unchanged_text_writes_nothing(person: Person, editor: Editor, code: 
 @pytest.mark.parametrize(
     ("code", "exit_code"),
     [
-        ("path.write_text('x'); sys.exit(1)", 5), ("os.kill(os.getpid(), 9)", 5), ("path.unlink()", 3),
-        ("path.write_bytes(b'\\xff')", 3), ("path.write_text('')", 3), ("path.write_text('x' * 262_145)", 3),
+        ("sys.exit(1)", 5), ("os.kill(os.getpid(), 9)", 5), ("path.unlink()", 3), ("path.write_text('')", 3),
+        ("path.with_name('record.md~').write_text('one'); sys.exit(1)", 5),
+        ("path.unlink(); path.symlink_to('/etc/passwd'); sys.exit(1)", 5),
+        ("path.unlink(); os.mkfifo(path); sys.exit(1)", 5),
     ],
 )  # fmt: skip
 def test_an_editor_that_fails_writes_nothing(
     person: Person, editor: Editor, code: str, exit_code: int
 ) -> None:
-    """Whatever goes wrong, no version is written and nothing stays outside the store."""
+    """Whatever goes wrong, no version is written, and where nothing was typed nothing stays outside."""
     old = person.remember("one")
     editor(code)
     assert person("edit", old).exit_code == exit_code
     assert [one["record_id"] for one in person.json("list")["items"]] == [old]
     assert nothing_left(person)
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code", "typed"),
+    [
+        ("path.write_text('x'); sys.exit(1)", 5, b"x"),
+        ("path.write_text('x'); os.kill(os.getpid(), 9)", 5, b"x"),
+        ("path.write_bytes(b'\\xff')", 3, b"\xff"),
+        ("path.write_text('x' * 262_145)", 3, b"x" * 262_145),
+        ("path.write_text('x' * 300_000)", 3, b"x" * 300_000),
+        ("new = path.with_name('new'); new.write_text('x'); os.rename(new, path); sys.exit(1)", 5, b"x"),
+    ],
+)  # fmt: skip
+def test_what_was_typed_is_kept(
+    person: Person, editor: Editor, code: str, exit_code: int, typed: bytes
+) -> None:
+    """What somebody saved and cannot be written stays, alone and private, where the message says."""
+    old = person.remember("one")
+    editor(f"path.with_name('record.md~').write_text('one')\npath.with_name('more').mkdir()\n{code}")
+    done = person("edit", old)
+    assert done.exit_code == exit_code
+    assert [one["record_id"] for one in person.json("list")["items"]] == [old]
+    kept = kept_in(person)
+    assert str(kept) in "".join(line.strip() for line in done.stderr.splitlines())
+    assert kept.read_bytes() == typed
+    assert [stat.S_IMODE(one.stat().st_mode) for one in (kept, kept.parent)] == [0o600, 0o700]
+
+
+def kept_in(person: Person) -> Path:
+    """The one file in the place for temporary files."""
+    (folder,) = (person.place / "temporary").iterdir()
+    (kept,) = folder.iterdir()
+    return kept
 
 
 def test_an_editor_that_is_none(person: Person, editor: Editor) -> None:
@@ -124,15 +165,46 @@ def test_edit_of_what_is_not_current(person: Person, editor: Editor) -> None:
         f"subprocess.run({remember!r}, env={dict(os.environ) | own!r}, cwd={str(HOUSE)!r}, check=True)\n"
         "path.write_text('three')"
     )
+    assert nothing_left(person)
     assert person("edit", other).exit_code == 5
+    assert kept_in(person).read_text() == "three"
     assert "three" not in [one["text"] for one in person.json("list")["items"]]
     assert person("edit", other, NSSTORE_AGENT="codex").exit_code == 4
 
 
-def test_edit_that_is_told_to_end(person: Person, editor: Editor) -> None:
-    """Told to end while the editor is open, it leaves nothing behind and writes nothing."""
+def test_edit_of_what_a_grant_opens(person: Person, editor: Editor) -> None:
+    """A record of another session, user or branch is refused before the editor is opened, with a way out."""
+    with nsstore.open(person.store, trust_home=person.trust) as store:
+        who = Who(
+            user="ada", project="atlas", session="other", agent="human", workspace=NA, branch=NA, baseline=NA
+        )
+        to, hand = asker(who), Hand.of(store)
+        hand.grant(store, Kind.CROSS_SESSION, opens=Opens(sessions=(("session", "other"),)), to=to)
+        hand.grant(store, Kind.GROUP_SHARE, Kind.CROSS_SESSION, to=to, opens=Opens(
+            users=("bob",), sessions=(("session", "other"),)))  # fmt: skip
+        whose = {
+            "another session": who,
+            "another user": msgspec.structs.replace(who, user="bob"),
+            "another branch": msgspec.structs.replace(who, session="monday", branch="b"),
+        }
+        ids = {words: one.bind(store).remember("theirs").record_id for words, one in whose.items()}
+    opened = person.place / "opened"
+    editor(f"Path({str(opened)!r}).touch(); path.write_text('an hour of work')")
+    for words, record_id in ids.items():
+        done = person("edit", record_id, "--allowed-branch", "b")
+        assert done.exit_code == 5
+        assert words in done.stderr
+    assert not opened.exists()
+    assert nothing_left(person)
+    assert person("edit", ids["another session"], "--session", "other").exit_code == 0
+    assert opened.exists()
+
+
+@pytest.mark.parametrize("typed", ["", "path.write_text('typed')\n"])
+def test_edit_that_is_told_to_end(person: Person, editor: Editor, typed: str) -> None:
+    """Told to end while the editor is open, it writes nothing, and keeps nothing but what was saved."""
     old = person.remember("one")
-    editor("import time\nPath('started').touch()\ntime.sleep(60)")
+    editor(f"import time\n{typed}Path('started').touch()\ntime.sleep(60)")
     own = {name: value for name, value in person.env.items() if value is not None}
     running = subprocess.Popen(
         [sys.executable, "-m", "nsstore", "edit", old],
@@ -146,7 +218,10 @@ def test_edit_that_is_told_to_end(person: Person, editor: Editor) -> None:
     assert not nothing_left(person)
     running.send_signal(signal.SIGTERM)
     assert running.wait(30) == 128 + signal.SIGTERM
-    assert nothing_left(person)
+    if typed:
+        assert kept_in(person).read_text() == "typed"
+    else:
+        assert nothing_left(person)
     assert len(person.json("list")["items"]) == 1
 
 

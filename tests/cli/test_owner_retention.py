@@ -67,6 +67,18 @@ def test_retention_from_beginning_to_end(owner: Person) -> None:
     assert owner.json(*SHOW, NSSTORE_TENANT="umbrella") is None
 
 
+def test_the_audit_says_what_it_was(owner: Person) -> None:
+    """What is set for a tenant is no grant in its audit, and taking it back names the same statement."""
+    sure = unattended(owner)
+    owner.ok(*SET, "--keep", "standard=90", *sure)
+    owner.ok("owner", "revoke", "1", "--why", "too long", *sure)
+    events = [json.loads(line) for line in owner.ok("audit", "--json").splitlines()]
+    assert [(one["event"], one["reason"]) for one in events if one["verb"] == "owner"] == [
+        ("retention_set", "statement 1"),
+        ("revoked", "statement 2"),
+    ]
+
+
 @pytest.mark.parametrize(
     "given",
     [

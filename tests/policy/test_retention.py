@@ -101,7 +101,7 @@ def test_a_lifetime(record: Record) -> None:
 
 
 def test_the_clock_never_runs_behind() -> None:
-    """The later of now and the newest sealed time, but for one that the owner does not trust."""
+    """The later of now and the newest sealed time, as far as the owner trusts sealed times."""
     newest = "01934f2e-8b7a-7c3d-9e21-0123456789ab"
     sealed = expiry_clock("2020-01-01T00:00:00.000000Z", newest, NOTHING_SET)
     assert sealed == "2024-11-21T14:44:30.714000Z"
@@ -110,6 +110,8 @@ def test_the_clock_never_runs_behind() -> None:
     before = "2024-01-01T00:00:00.000000Z"
     assert expiry_clock(before, newest, Retention(trusted_until=before)) == before
     assert expiry_clock(before, newest, Retention(trusted_until=sealed)) == sealed
+    between = "2024-06-01T00:00:00.000000Z"
+    assert expiry_clock(before, newest, Retention(trusted_until=between)) == between
 
 
 @pytest.mark.parametrize(

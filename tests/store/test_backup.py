@@ -13,6 +13,7 @@ from bench.owning import Hand
 from bench.world import Who, World
 from nsstore import IntegrityError, InvalidInput, OpenStore, Refused
 from nsstore.audit import read_events, verify
+from nsstore.clock import utc_now
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger
 from nsstore.policy import Kind
@@ -247,3 +248,20 @@ def test_only_into_nothing(world: World, store: OpenStore, file: Path, tmp_path:
         put_back(file, other, passphrase="wrong horse battery")
     assert not other.root.exists()
     assert not other.trust.exists()
+
+
+def test_an_audit_under_a_further_name(world: World, store: OpenStore, file: Path, tmp_path: Path) -> None:
+    """A month whose name was taken is in the backup under its further name; what took its own is told."""
+    audit = world.root / "audit" / "tenants" / "acme"
+    store.root.make_dir("audit/tenants/acme").close()
+    month = utc_now()[:7]
+    (audit / f"{month}.jsonl").mkdir(mode=0o700)
+    talk(store, 1)
+    made = back_up(store, file)
+    assert made.left_out == ((f"audit/tenants/acme/{month}.jsonl", "escape"),)
+    other = elsewhere(tmp_path)
+    assert put_back(file, other).audits == ()
+    with other.open() as restored:
+        talk(restored, 1, word="later")
+        assert verify(restored.audit, TENANT).whole
+    assert (other.root / "audit" / "tenants" / "acme" / f"{month}.2.jsonl").stat().st_size > 0

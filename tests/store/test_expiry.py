@@ -11,6 +11,7 @@ from bench.binding import bind
 from bench.owning import Hand
 from bench.world import World
 from nsstore import InvalidInput, NotVisible, OpenStore, Refused, record
+from nsstore.clock import utc_now
 from nsstore.store import Below, below, expire, sight
 from nsstore.writers import note, template
 
@@ -60,13 +61,16 @@ def test_no_verb_serves_it(world: World) -> None:
 def test_a_clock_that_was_set_back(world: World) -> None:
     """What has expired for a newer record of the namespace has expired, wherever the clock stands."""
     with world.open() as store:
-        bind(store).remember("ends", ttl=1)
+        bind(store).remember("ends", ttl=3600)
         future = f"0f000000-0000-{record.new_record_id()[14:]}"
         with patch.object(record, "new_record_id", return_value=future):
             bind(store).remember("of a later time")
         assert texts(store) == ["of a later time"]
         assert [one.records for one in expire(store, TENANT, dry_run=True)] != []
-        Hand.of(store).keep(store, trusted_until=FAR)
+        hand = Hand.of(store)
+        hand.keep(store, trusted_until=FAR)
+        assert texts(store) == ["of a later time"], "as far as the owner trusts it, it counts"
+        hand.keep(store, trusted_until=utc_now())
         assert sorted(texts(store)) == ["ends", "of a later time"], "the owner's reset for a wrong clock"
 
 

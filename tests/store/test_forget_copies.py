@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from unittest.mock import Mock, patch
 
 import pytest
@@ -16,6 +17,7 @@ from nsstore import Note, NotVisible, OpenStore, Refused
 from nsstore.audit import read_events
 from nsstore.root import Dir, system
 from nsstore.root.steps import hooked
+from nsstore.store import Below, forget_below
 from nsstore.writers.rehearsal import rehearse
 from tests.store.conftest import CANARY, TENANT, left
 
@@ -70,6 +72,109 @@ def test_no_copy_that_the_store_itself_made_is_left(world: World) -> None:
         assert sorted(path.name for path in other.iterdir()) == sorted([aside.name, "other.md"])
         shutil.rmtree(other)
     assert left(world) == []
+
+
+CUTS: dict[str, Callable[[bytes, int], bytes]] = {
+    "behind the header": lambda raw, body: raw[:body] + bytes(len(raw) - body),
+    "behind the header, short": lambda raw, body: raw[:body],
+    "inside the header": lambda raw, _: raw[: raw.index(b"extword") + 12] + bytes(4_000),
+    "before the text, short": lambda raw, body: raw[: body - 3],
+    "in the middle of the header": lambda raw, _: raw.replace(b"tagword", bytes(7)),
+    "in the middle of the text": lambda raw, body: raw[: body + 500] + bytes(4_000) + raw[body + 4_500 :],
+    "without its beginning": lambda raw, body: bytes(body + 300) + raw[body + 300 :],
+    "without beginning and middle": lambda raw, body: (
+        bytes(body + 300) + raw[body + 300 : body + 900] + bytes(4_000) + raw[body + 4_900 :]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_whatever_a_power_cut_left_of_it(world: World, cut: str) -> None:
+    """Header without text, half a header, zeros anywhere: of a torn leftover nothing is left either."""
+    words = ("titleword", "tagword", "extword", "bodyword")
+    text = " ".join(f"bodyword {n}" for n in range(600))
+    with world.open() as store:
+        gone = bind(store).remember(text, title="titleword", tags=["tagword"], ext={"x": "extword"}).record_id
+    (path,) = world.root.rglob(f"{gone}.md")
+    raw = path.read_bytes()
+    torn = path.with_name(f"{gone[:-4]}0000.md")
+    torn.write_bytes(CUTS[cut](raw, raw.index(b"\n---\n") + 5))
+    torn.chmod(0o600)
+    with world.open() as store:
+        bind(store).remember("another")
+        assert (torn.exists(), len(list(world.root.glob("quarantine/*/*.md")))) == (False, 1)
+        assert bind(store).forget(gone).count == 1
+    assert left(world, *words) == []
+    assert list(world.root.glob("quarantine/*/*.md")) == []
+
+
+def aside_in(world: World) -> Path:
+    """A directory of the quarantine, as the store would have made it."""
+    aside = world.root / "quarantine" / "0123456789abcdef"
+    for folder in (aside.parent, aside):
+        folder.mkdir(mode=0o700)
+    return aside
+
+
+def test_what_is_torn_of_others_stays(world: World) -> None:
+    """A leftover of another namespace or text is somebody's evidence, and what claims nothing nobody's."""
+    with world.open() as store:
+        mine, other = bind(store).remember("mine").record_id, bind(store, session_id="s-2").remember("other")
+        (path,) = world.root.rglob(f"{other.record_id}.md")
+        raw = path.read_bytes()
+        aside = aside_in(world)
+        body = raw.index(b"\n---\n") + 5
+        whole = raw.replace(b'"s-2"', b'"s-1"')
+        (aside / "mine.md").write_bytes(whole[:body])
+        (aside / "mine.md").chmod(0o600)
+        leave = {
+            "theirs.md": raw[:body] + bytes(6), "text.md": whole, "cut.md": raw[: raw.index(b"session_id")],
+            "zeros.md": bytes(900), "nothing.md": b"", "foreign.md": b"a note",
+            "end.md": bytes(body) + b"other",
+        }  # fmt: skip
+        for name, some in leave.items():
+            (aside / name).write_bytes(some)
+            (aside / name).chmod(0o600)
+        bind(store).forget(mine)
+        assert {one.name for one in aside.iterdir()} == leave.keys()
+
+
+BELOW: dict[str, tuple[Below, set[str]]] = {
+    "session": (
+        Below(tenant=TENANT, user="alice", project="shop", session=("session", "s-1")),
+        {"alice s-1"},
+    ),
+    "user": (Below(tenant=TENANT, user="alice"), {"alice s-1", "alice s-2"}),
+    "project": (Below(tenant=TENANT, project="shop"), {"alice s-1", "alice s-2", "bobby s-1"}),
+    "tenant": (Below(tenant=TENANT), {"alice s-1", "alice s-2", "bobby s-1"}),
+    "other": (Below(tenant=("tenant", "evil")), set()),
+}
+
+
+@pytest.mark.parametrize("whole", BELOW)
+def test_a_whole_scope_leaves_no_leftover(world: World, whole: str) -> None:
+    """With a session, project, user or tenant goes what its dead writers left, whatever its text."""
+    with world.open() as store:
+        written = bind(store).remember(f"{CANARY} text", title="titleword").record_id
+        held = bind(store).remember("held", retention_class="legal_hold").record_id
+        bind(store, session_id="empty").remember("x")
+        raws = {one: next(world.root.rglob(f"{one}.md")).read_bytes() for one in (written, held)}
+        bind(store).forget(written)
+        aside = aside_in(world)
+        for user in ("alice", "bobby"):
+            for session in ("s-1", "s-2")[: 2 if user == "alice" else 1]:
+                raw = raws[written].replace(b'"alice"', f'"{user}"'.encode())
+                name = aside / f"{user} {session}"
+                name.write_bytes(raw.replace(b'"s-1"', f'"{session}"'.encode())[:-2])
+                name.chmod(0o600)
+        (aside / "held").write_bytes(raws[held])
+        (aside / "held").chmod(0o600)
+        before = {one.name for one in aside.iterdir()}
+        below, gone = BELOW[whole]
+        forget_below(store, below, dry_run=True)
+        assert {one.name for one in aside.iterdir()} == before
+        forget_below(store, below, leave_held=True)
+        assert {one.name for one in aside.iterdir()} == before - gone
 
 
 def test_no_draft_is_left_on_an_old_kernel(world: World) -> None:

@@ -76,6 +76,32 @@ def test_a_copy_does_not_take_the_place_of_the_store(place: Path) -> None:
         open_root(place / "copy", place / "trust")
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o700, 0])
+def test_a_copy_of_a_store_that_does_not_open(place: Path, mode: int) -> None:
+    """A store that stands where it is bound is there, whoever may look into it: no copy takes its place."""
+    shutil.copytree(place / "root", place / "copy")
+    (place / "root").chmod(mode)
+    with pytest.raises(Refused, match="copy"):
+        move(place / "copy", place / "trust")
+    (place / "root").chmod(0o700)
+    nsstore.open(place / "root", trust_home=place / "trust").close()
+
+
+def test_a_link_or_another_directory_is_no_store(place: Path) -> None:
+    """What has the name by now, and is not the directory that was bound, keeps no store from moving."""
+    for at, kind in enumerate(("file", "directory", "link")):
+        before = place / ("root" if at == 0 else f"moved-{at - 1}")
+        now = before.rename(place / f"moved-{at}")
+        if kind == "file":
+            before.touch()
+        elif kind == "directory":
+            before.mkdir()
+        else:
+            before.symlink_to(now)
+        assert move(now, place / "trust")[1] == str(now)
+        nsstore.open(now, trust_home=place / "trust").close()
+
+
 def test_a_damaged_binding_is_made_again(place: Path) -> None:
     """A binding that cannot be read names its way out, and that way works."""
     next((place / "trust").glob("*/binding.json")).write_text("x")

@@ -11,7 +11,7 @@ from bench.child import KILLED, Counter, Report, die, in_child
 from bench.keeping import back_up, give_up, put_back
 from bench.owning import Hand
 from bench.world import Who, World
-from nsstore import IntegrityError, InvalidInput, OpenStore, Refused, SystemFailure
+from nsstore import EscapeError, IntegrityError, InvalidInput, OpenStore, Refused, SystemFailure
 from nsstore.root.steps import hooked
 from nsstore.store.accept import losses
 
@@ -55,7 +55,7 @@ def texts(store: OpenStore) -> set[str]:
 
 
 def test_restore_killed_elsewhere(begun: tuple[World, Hand, Path]) -> None:
-    """The directory is no store, and can be removed and made again, or it is the whole store."""
+    """The directory is no store, and can be made one again, removed before or not, or is the whole store."""
     world, _, file = begun
     whole: list[bool] = []
     for at in range(MOST):
@@ -66,8 +66,9 @@ def test_restore_killed_elsewhere(begun: tuple[World, Hand, Path]) -> None:
         if not is_store:
             with pytest.raises((InvalidInput, Refused)):
                 other.open()
-            shutil.rmtree(other.root, ignore_errors=True)
-            if at % 4:
+            if at % 4 == 0:
+                shutil.rmtree(other.root, ignore_errors=True)
+            elif at % 4 == 3:
                 shutil.rmtree(other.place, ignore_errors=True)
                 continue
             put_back(file, other)
@@ -78,8 +79,9 @@ def test_restore_killed_elsewhere(begun: tuple[World, Hand, Path]) -> None:
         shutil.rmtree(other.place)
         if not died:
             assert at >= 80
-            assert is_store
-            assert not any(whole[: at - 10])
+            claimed = whole.index(True)
+            assert claimed >= 60
+            assert all(whole[claimed:])
             return
     raise AssertionError("a restore without an end")
 
@@ -95,7 +97,8 @@ def test_restore_killed_beside_a_newer_trust_home(begun: tuple[World, Hand, Path
         if not (world.root / "store.json").exists():
             with pytest.raises((InvalidInput, Refused)):
                 world.open()
-            shutil.rmtree(world.root, ignore_errors=True)
+            if at % 2:
+                shutil.rmtree(world.root, ignore_errors=True)
             put_back(file, world)
         with world.open() as store:
             assert [one.events for one in losses(store).losses] == [1]
@@ -108,6 +111,56 @@ def test_restore_killed_beside_a_newer_trust_home(begun: tuple[World, Hand, Path
             return
         shutil.rmtree(world.root)
     raise AssertionError("a restore without an end")
+
+
+def test_restore_killed_and_filled(begun: tuple[World, Hand, Path]) -> None:
+    """What came into what a killed restore left stays, and so does that; the error says what to do."""
+    world, _, file = begun
+    with world.open() as store:
+        back_up(store, world.place / "another.backup")
+        ME.bind(store).remember("after the backup")
+        back_up(store, world.place / "later.backup")
+    ends = set[str]()
+    for at in range(0, MOST, 7):
+        other = World(place=world.place / f"e{at}")
+        died = killed(partial(put_back, file, other), at)
+        if not died:
+            assert ends == {"filled", "a later one is in the way", "the same records"}
+            return
+        if not (other.root / "restoring.json").exists():
+            continue
+        (other.root / "memory" / "mine").mkdir(parents=True)
+        (other.root / "memory" / "mine" / "diary.txt").write_text("precious")
+        shutil.copytree(other.root, other.place / "before")
+        with pytest.raises((InvalidInput, EscapeError)):
+            put_back(file, other)
+        assert tree(other.root) == tree(other.place / "before")
+        ends.add("filled")
+        (other.root / "memory" / "mine" / "diary.txt").unlink()
+        (other.root / "memory" / "mine").rmdir()
+        if not any((other.root / "memory").iterdir()):
+            (other.root / "memory").rmdir()
+        before = tree(other.root)
+        if any(name.startswith("ledger/memory/") for name in before):
+            with pytest.raises(InvalidInput, match="Restore into another directory, or remove this one"):
+                put_back(world.place / "later.backup", other)
+            assert tree(other.root) == before
+            ends.add("a later one is in the way")
+        try:
+            put_back(world.place / "another.backup", other)
+            ends.add("the same records")
+        except InvalidInput:  # its audit is longer: it tells of the first backup
+            assert tree(other.root) == before
+            put_back(file, other)
+        with other.open() as store:
+            assert texts(store) == {*SAID, "the plan"}
+        shutil.rmtree(other.place)
+    raise AssertionError("a restore without an end")
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Every file of a tree."""
+    return {str(one.relative_to(root)): one.read_bytes() for one in root.rglob("*") if one.is_file()}
 
 
 def test_backup_killed(begun: tuple[World, Hand, Path]) -> None:
