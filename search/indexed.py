@@ -113,19 +113,19 @@ class Base:
 
     def best(self, wanted: Sequence[str], ledger: Joined, k: int) -> list[Candidate]:
         """Those that can be among the ``k`` best of an index that is the whole view, nothing gone from it."""
-        plain = [(term, 1.0) for term in wanted]
         limit = k + 1
         while True:
-            matches = self.reader.best(plain, limit, lengths=False)
+            matches = self.reader.first(wanted, limit)
+            least = matches[k - 1][0] * _DOWN if len(matches) >= k else 0.0
             # Of those that tie at the end tantivy gives any: they are asked for until none is left out.
-            if len(matches) < limit or matches[-1].score * _UP < matches[k - 1].score * _DOWN:
+            if len(matches) < limit or matches[-1][0] * _UP < least:
                 break
             limit *= 4
         found: list[Candidate] = []
-        for match in matches:
-            record_id = record_at(ledger, match.seq)
-            if record_id is not None:
-                found.append(Candidate(record_id, match.score * _DOWN, match.score * _UP, match.seq))
+        for score, seq in matches:
+            high = score * _UP
+            if high >= least and (record_id := record_at(ledger, seq)) is not None:
+                found.append(Candidate(record_id, score * _DOWN, high, seq))
         return found
 
     def contenders(

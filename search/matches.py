@@ -31,9 +31,9 @@ def weighed(proven: Proven, scoring: Scoring) -> tuple[float, Matched]:
     counts, step, fields = spelled
     score, held = scoring.weigh(counts.get, step)
     if fields is None:
-        return score, (tuple(held), _TEXT if held else ())
+        return score, (held, _TEXT if held else ())
     named = zip(FIELDS, fields, strict=True)
-    return score, (tuple(held), tuple(name for name, field in named if not field.isdisjoint(held)))
+    return score, (held, tuple(name for name, field in named if not field.isdisjoint(held)))
 
 
 def matched(proven: Proven, wanted: Sequence[str]) -> Matched:

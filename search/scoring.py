@@ -31,24 +31,27 @@ Often = Callable[[str], int | None]
 class Scoring:
     """What scores are worked out from: what each wanted term weighs in the whole, and its average length."""
 
-    __slots__ = ("average", "rarities")
+    __slots__ = ("_average", "_rarities", "_shifts")
 
     def __init__(self, rarities: Mapping[str, float], average: float) -> None:
-        self.rarities = rarities
-        self.average = average
+        self._rarities = tuple(rarities.items())
+        self._average = average
+        self._shifts: dict[int, float] = {}
 
-    def weigh(self, often: Often, step: int) -> tuple[float, list[str]]:
+    def weigh(self, often: Often, step: int) -> tuple[float, tuple[str, ...]]:
         """The score of a record whose length is of a step, and which of the wanted terms it holds.
 
         It is BM25, the terms added up in the order in which they were asked for.
         """
-        shift, score, held = norm_of_step(step, self.average), 0.0, list[str]()
-        for term, weight in self.rarities.items():
-            frequency = often(term)
-            if frequency:
+        shift = self._shifts.get(step)
+        if shift is None:
+            shift = self._shifts[step] = norm_of_step(step, self._average)
+        score, held = 0.0, list[str]()
+        for term, weight in self._rarities:
+            if frequency := often(term):
                 held.append(term)
                 score += weight * (frequency / (frequency + shift))
-        return score, held
+        return score, tuple(held)
 
 
 Weigh = Callable[[str, Scoring], float]

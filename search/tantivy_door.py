@@ -148,23 +148,32 @@ class Reader:
         """Whether a record is in the index: its whole id, in its case."""
         return self._searcher.doc_freq(_RECORD, record_id) > 0
 
-    def best(self, wanted: Sequence[tuple[str, float]], limit: int, *, lengths: bool = True) -> list[Match]:
-        """The best records that hold any of the terms, each term's weight times its boost.
+    def first(self, wanted: Sequence[str], limit: int) -> list[tuple[float, int]]:
+        """The scores and places of the best records that hold any of the terms, best first.
 
-        Of those that tie at the end, any may be left out. Without ``lengths`` each of them says 0.
+        Of those that tie at the end, any may be left out.
         """
-        clauses = [(tantivy.Occur.Should, _query(term, boost)) for term, boost in wanted]
-        query = clauses[0][1] if len(clauses) == 1 else tantivy.Query.boolean_query(clauses)
-        hits = self._searcher.search(query, limit, count=False).hits
+        hits = self._found([(term, 1.0) for term in wanted], limit)
+        places = self._searcher.fast_field_values(_SEQ, [address for _, address in hits])
+        return [(score, int(seq or 0)) for (score, _), seq in zip(hits, places, strict=True)]
+
+    def best(self, wanted: Sequence[tuple[str, float]], limit: int) -> list[Match]:
+        """As :meth:`first`, each term's weight times its boost."""
+        hits = self._found(wanted, limit)
         addresses = [address for _, address in hits]
         places = self._searcher.fast_field_values(_SEQ, addresses)
-        if not lengths:
-            return [Match(score, int(seq or 0), 0) for (score, _), seq in zip(hits, places, strict=True)]
         counted = self._searcher.fast_field_values(_LENGTH, addresses)
         return [
             Match(score, int(seq or 0), int(length or 0))
             for (score, _), seq, length in zip(hits, places, counted, strict=True)
         ]
+
+    def _found(
+        self, wanted: Sequence[tuple[str, float]], limit: int
+    ) -> list[tuple[float, tantivy.DocAddress]]:
+        clauses = [(tantivy.Occur.Should, _query(term, boost)) for term, boost in wanted]
+        query = clauses[0][1] if len(clauses) == 1 else tantivy.Query.boolean_query(clauses)
+        return self._searcher.search(query, limit, count=False).hits
 
 
 def _query(term: str, boost: float) -> tantivy.Query:
