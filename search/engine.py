@@ -13,7 +13,7 @@ from nsstore.errors import EscapeError, IntegrityError, InvalidInput
 from nsstore.policy import Decision, Source
 from nsstore.scope import Namespace, ScopeEnvelope, Sensitivity, envelope_fields, memory_namespace
 from nsstore.search.analyser import query_terms
-from nsstore.search.matches import Matched, matched, weighed
+from nsstore.search.matches import Matched, placed, weighed
 from nsstore.search.scoring import Scoring
 from nsstore.search.spool import Spool
 from nsstore.search.views import Views
@@ -200,7 +200,7 @@ class Searcher:
                 looked.incomplete = True
                 continue
             if decision.allowed:
-                found.append(_hit(one.sight, proven, one.score, matched(proven, words)))
+                found.append(_hit(one.sight, proven, one.score, placed(proven, one.holds)))
         return tuple(found)
 
 

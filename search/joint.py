@@ -22,6 +22,7 @@ from nsstore.search.view import View
 from nsstore.store import Sight
 
 Classes = dict[Namespace, frozenset[ReadClass]]
+Ranked = tuple[str, float, tuple[str, ...]]
 Key = frozenset[tuple[Namespace, frozenset[ReadClass]]]
 LEAST_TAIL: Final = 1_000  # records from which on the tail is worth an index,
 TAIL_SHARE: Final = 8  # and one of so many of it
@@ -64,21 +65,25 @@ class Joint:
         """Whether an index of the disk is open: never."""
         return False
 
-    def search(self, words: Sequence[str], k: int) -> list[tuple[str, float]]:
-        """The ids and scores of the ``k`` best records that hold any of the words.
+    def search(self, words: Sequence[str], k: int) -> list[Ranked]:
+        """The ``k`` best records that hold any of the words, their scores, and which words they hold.
 
         Ties are in the order of the ids, which are made in order of time: in that of meeting them a
         record that nobody here may read, or another one's question, could show.
         """
-        return self.pair.search(words, self, k, self._weigh, by_id=True)
+        holds: dict[str, tuple[str, ...]] = {}
 
-    def _weigh(self, record_id: str, scoring: Scoring) -> float:
-        spelled = self._spelled[record_id]
+        def weigh(record_id: str, scoring: Scoring) -> float:
+            spelled = self._spelled[record_id]
 
-        def often(term: str) -> int:
-            return spelled.count(f" {term} ")
+            def often(term: str) -> int:
+                return spelled.count(f" {term} ")
 
-        return scoring.weigh(often, step_of(_length(spelled)))[0]
+            score, holds[record_id] = scoring.weigh(often, step_of(_length(spelled)))
+            return score
+
+        found = self.pair.search(words, self, k, weigh, by_id=True)
+        return [(record_id, score, holds[record_id]) for record_id, score in found]
 
     def take_in(self, sight: Sight, readable: frozenset[ReadClass]) -> None:
         """Take in what a namespace has more than before, of these classes or more than those before.

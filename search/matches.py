@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
@@ -36,9 +35,12 @@ def weighed(proven: Proven, scoring: Scoring) -> tuple[float, Matched]:
     return score, (held, tuple(name for name, field in named if not field.isdisjoint(held)))
 
 
-def matched(proven: Proven, wanted: Sequence[str]) -> Matched:
-    """Which of the wanted terms a record holds, in the order asked, and in which fields."""
-    return weighed(proven, Scoring(dict.fromkeys(wanted, 1.0), 1.0))[1]
+def placed(proven: Proven, held: tuple[str, ...]) -> Matched:
+    """The terms that a record holds, with the fields that hold one: worked out where there are several."""
+    header = proven.record.header
+    if not header.title and not header.tags:
+        return held, _TEXT if held else ()
+    return weighed(proven, Scoring(dict.fromkeys(held, 1.0), 1.0))[1]
 
 
 def spell(proven: Proven) -> tuple[list[str], ...]:

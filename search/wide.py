@@ -16,7 +16,7 @@ from nsstore.errors import EscapeError, IntegrityError
 from nsstore.policy import Every, Rights, Source, decide_class
 from nsstore.scope import Namespace, ScopeEnvelope
 from nsstore.search.budget import ViewCache
-from nsstore.search.joint import Classes, Joint, Key
+from nsstore.search.joint import Classes, Joint, Key, Ranked
 from nsstore.store import Sessions, Sight, Store
 
 WIDE_BYTES: Final = 256 * 1024 * 1024
@@ -28,11 +28,12 @@ Opened = tuple[tuple[str, str], ...] | Every
 
 
 class WideHit(msgspec.Struct, frozen=True):
-    """A record that ranked, its score, and the namespace as it was looked at for this call."""
+    """A record that ranked, its score, which of the words it holds, and its namespace as of this call."""
 
     sight: Sight
     record_id: str
     score: float
+    holds: tuple[str, ...]
 
 
 class _Asking:
@@ -140,13 +141,16 @@ class Wide:
         return asking
 
     def _met(
-        self, asking: _Asking, view: Joint, own: Sight, ranked: Sequence[tuple[str, float]]
+        self, asking: _Asking, view: Joint, own: Sight, ranked: Sequence[Ranked]
     ) -> Iterator[WideHit | None]:
         """Each hit with its own namespace as it is now; ``None`` where that is damaged."""
-        for record_id, score in ranked:
+        for record_id, score, holds in ranked:
             ns = view.where[record_id]
             sight = asking.sights.get(ns) or self._look(own, ns, asking)
-            yield WideHit(sight, record_id, score) if sight and record_id in sight.ledger.members else None
+            if sight is None or record_id not in sight.ledger.members:
+                yield None
+            else:
+                yield WideHit(sight, record_id, score, holds)
 
     def _followed(self, tenant: tuple[str, str], place: Place) -> Sessions:
         found = self._sessions.get((tenant, place))
@@ -189,7 +193,8 @@ class Wide:
                 asking.key = frozenset(asking.classes.items())
             cached = (own.leaf.place.ns.tenant, place, asking.key)
             view = self._views.get(cached) or self._grown(cached[:2], asking) or Joint()
-            if not view.pair.whole or view.classes.keys() - asking.classes.keys():
+            holds_more = view.key is not asking.key and view.classes.keys() - asking.classes.keys()
+            if holds_more or not view.pair.whole:
                 view = Joint()
             if self._catch_up(view, asking, own, sessions) and view.pair.whole:
                 self._views.put(cached, view)
