@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Member(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Member(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """What is asked of a record that joined: by which event, and under which seal."""
 
     seq: int

@@ -43,7 +43,7 @@ class Genesis(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prev: Hex64
 
 
-class Written(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Written(_Event, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """A record joined the namespace: a pure function of the record, so that it can be written again."""
 
     event: Literal["written"] = "written"

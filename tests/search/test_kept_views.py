@@ -292,3 +292,27 @@ def test_a_copy_that_a_dead_process_left(store: OpenStore, act: str, room: str) 
     shutil.rmtree(opening / at_work)
     assert at_work in there
     assert left not in there
+
+
+def test_a_worn_index_is_made_anew(store: OpenStore) -> None:
+    """BR-59: an index of which much is gone is made again once, and no later search opens the old one."""
+    session = Who().bind(store)
+    made = [one.record_id for one in session.remember_many(notes(LEAST))]
+    for _ in range(2):
+        session.search("common")
+        store.settle()
+    (before,) = kept(store)
+    for number, old in enumerate(made[:8]):
+        session.remember(f"common newer {number}", supersedes=[old])
+    for _ in range(3):
+        session.search("common")
+        store.settle()
+    (after,) = kept(store)
+    assert after != before
+    for _ in range(3):
+        session.search("common")
+        store.settle()
+    (pair,) = pairs(store)
+    assert kept(store) == [after]
+    assert pair.base is not None
+    assert not pair.base.gone.ids
