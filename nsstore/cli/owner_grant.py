@@ -34,7 +34,11 @@ OPTIONS: Final = (
     ("--user", "To whom: the user.", False),
     ("--project", "Inside which project it holds; may be given more than once.", True),
     ("--agent", "To which agent of the user; may be given more than once.", True),
-    ("--open-user", "A user whose records are opened; with group_share.", True),
+    (
+        "--open-user",
+        "A user whose records are opened, in the named sessions and the one named as the asker's; group_share.",
+        True,
+    ),
     ("--open-session", "A session that is opened.", True),
     ("--open-conversation", "A conversation that is opened.", True),
     ("--open-workspace", "A workspace that is opened, or - for records of none.", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Generator
 
 from nsstore.errors import EscapeError
 from nsstore.root import steps, system
@@ -21,17 +22,29 @@ class Dir(Handle):
     def names(self) -> list[str]:
         """Every name in the directory, in no order; names that are no text come back escaped."""
         try:
-            return os.listdir(self.fd)
+            with self._anew() as fd:
+                return os.listdir(fd)
         except OSError as err:
             raise failure("listing", err) from None
 
     def folders(self) -> list[str]:
         """The names that are directories themselves, sorted; a link to one is none."""
         try:
-            with os.scandir(self.fd) as entries:
+            with self._anew() as fd, os.scandir(fd) as entries:
                 return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         except OSError as err:
             raise failure("listing", err) from None
+
+    @contextlib.contextmanager
+    def _anew(self) -> Generator[int]:
+        """The directory opened once more: through a descriptor of its own btrfs lists only what was there
+        when that was opened.
+        """
+        fd = os.open(".", DIRECTORY | os.O_CLOEXEC, dir_fd=self.fd)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
 
     def open(self, name: str, flags: int = READ) -> File | None:
         """Open a regular file by its one name, or ``None`` if there is none; never blocks."""
