@@ -18,6 +18,7 @@ from nsstore.search.scoring import Scoring
 from nsstore.search.spool import Spool
 from nsstore.search.views import Views
 from nsstore.search.wide import Part, Wide
+from nsstore.search.words import Words
 from nsstore.store import ADVISORY, Provenance, Sight, Store, answered
 from nsstore.store.proven import Proven
 
@@ -76,8 +77,8 @@ class Searcher:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.views = Views(store)
-        self.wide = Wide(store)
         self.spool = Spool(store, self.views.home, self.views.folder)
+        self.wide = Wide(store, Words(store, self.views.home, self.views.folder), self.spool)
         self._pid = os.getpid()
 
     def forget(self, ns: Namespace, record_ids: tuple[str, ...]) -> None:
@@ -104,7 +105,7 @@ class Searcher:
         if self._pid != os.getpid():  # a forked child has no thread to release the parent's locks
             self._pid = os.getpid()
             self.views.start_afresh()
-            self.wide = Wide(self.store)
+            self.wide = self.wide.afresh()
             self.spool.start_afresh()
 
     def search(self, envelope: ScopeEnvelope, text: str, *, k: int, told: bool) -> Answer:

@@ -22,7 +22,6 @@ from nsstore.store.reading import Vanished, read_member
 
 REST_SECONDS: Final = 30.0
 _AT_ONCE: Final = 4
-_FORGOTTEN: Final = b'"event":"forgotten"'
 Tell = Callable[[Leaf, Shelf, Exception], None]
 
 
@@ -145,11 +144,7 @@ class Fold:
 
     def _still(self) -> bool:
         """Whether nothing was forgotten since: what the fold holds could be that."""
-        file = self.leaf.store.root.open_file(self.leaf.place.ledger)
-        if file is None:
-            return False
-        with file:
-            return file.size >= self.size and _FORGOTTEN not in file.read_at(self.size, file.size - self.size)
+        return self.leaf.forgets_nothing_behind(self.size)
 
     def _go_on(self, base: Base) -> None:
         """Put the new index in the place of the old one and of the folded tails."""

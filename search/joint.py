@@ -19,6 +19,7 @@ from nsstore.search.pair import Pair
 from nsstore.search.scoring import Scoring, step_of
 from nsstore.search.tantivy_door import IndexFailed, MemoryIndex, Row
 from nsstore.search.view import View
+from nsstore.search.words import LEAST_TERMS, Words
 from nsstore.store import Sight
 
 Classes = dict[Namespace, frozenset[ReadClass]]
@@ -85,8 +86,10 @@ class Joint:
         found = self.pair.search(words, self, k, weigh, by_id=True)
         return [(record_id, score, holds[record_id]) for record_id, score in found]
 
-    def take_in(self, sight: Sight, readable: frozenset[ReadClass]) -> None:
+    def take_in(self, sight: Sight, readable: frozenset[ReadClass], words: Words) -> None:
         """Take in what a namespace has more than before, of these classes or more than those before.
+
+        ``words`` keeps what records spell from one process to the next.
 
         Raises as :meth:`Sight.prove`; what was taken in half is not used again (``pair.whole``).
         """
@@ -97,9 +100,19 @@ class Joint:
             held = self.pair.forget(record_id) and held and record_id not in self._superseding
             self.where.pop(record_id, None)
             self._spelled.pop(record_id, None)
-        for record_id in _after(ledger, joined):
-            if record_id not in self.where and sight.tag(record_id).readable in readable:
-                self._take(sight, record_id)
+        joining = [
+            record_id
+            for record_id in _after(ledger, joined)
+            if record_id not in self.where and sight.tag(record_id).readable in readable
+        ]
+        known = words.of(sight.leaf, ledger) if len(joining) >= LEAST_TERMS else {}
+        fresh: dict[str, str] = {}
+        for record_id in joining:
+            terms = known.get(record_id)
+            if terms is None:
+                terms = fresh[record_id] = " ".join(chain.from_iterable(spell(sight.prove(record_id)[0])))
+            self._take(sight, record_id, terms.split())
+        words.consider(sight.leaf, ledger, known, fresh)
         self._newest[ns] = ledger.newest
         self._come[ns] = (ledger.seq + 1, len(ledger.forgotten))
         self.classes[ns] = readable
@@ -124,19 +137,18 @@ class Joint:
             if end <= clocks[ns]:
                 self._leave_out(record_id)
 
-    def _take(self, sight: Sight, record_id: str) -> None:
-        found, decision = sight.prove(record_id)
-        spelled = spell(found)
-        for old in found.tag.supersedes:
+    def _take(self, sight: Sight, record_id: str, terms: list[str]) -> None:
+        tag = sight.tag(record_id)
+        for old in tag.supersedes:
             self._gone.add(old)
             self._superseding.add(record_id)
             self._leave_out(old)
         self.order.append(record_id)
         self.members[record_id] = _Met(len(self.order))
         self.where[record_id] = sight.leaf.place.ns
-        self._spelled[record_id] = _padded(chain.from_iterable(spelled))
-        self.pair.take_in(found.record, spelled, {})
-        if record_id in self._gone or not decision.allowed:
+        self._spelled[record_id] = _padded(terms)
+        self.pair.take_in(record_id, tag, (terms,), {})
+        if record_id in self._gone or not sight.decision(record_id).allowed:
             self._leave_out(record_id)
 
     def _leave_out(self, record_id: str) -> None:

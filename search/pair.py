@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Final
 
 from nsstore.ledger import Ledger
-from nsstore.record import Record
 from nsstore.search.indexed import Base, Candidate, Joined, among_the_best, seq_of
 from nsstore.search.scoring import Scoring, Weigh, rarity
 from nsstore.search.view import View
+from nsstore.store import Tag
 
 _BYTES_OF_A_READER: Final = 100_000
 _BYTES_OF_A_COUNT: Final = 110
@@ -98,19 +98,24 @@ class Pair:
         return found
 
     def take_in(
-        self, record: Record, spelled: Sequence[Sequence[str]], superseded: Mapping[str, Sequence[str]]
+        self,
+        record_id: str,
+        tag: Tag,
+        spelled: Sequence[Sequence[str]],
+        superseded: Mapping[str, Sequence[str]],
+        *,
+        size: int = 0,
     ) -> None:
-        """Take in the next record, of so many terms in each field; what it supersedes weighs no longer.
+        """Take in the next record, of these terms in each field; what it supersedes weighs no longer.
 
-        ``superseded`` are the terms of those that the index holds.
+        ``superseded`` are the terms of those that the index holds, ``size`` the characters of its text.
         """
-        header = record.header
-        for old in header.supersedes or ():
+        for old in tag.supersedes:
             self.leave_out(old, superseded.get(old))
-        if header.expires_at is not None:
-            self.ends[header.record_id] = header.expires_at
-        self.text += len(record.text)
-        self.tails[-1].add_terms(header.record_id, spelled)
+        if tag.expires_at is not None:
+            self.ends[record_id] = tag.expires_at
+        self.text += size
+        self.tails[-1].add_terms(record_id, spelled)
 
     def leave_out(self, record_id: str, terms: Sequence[str] | None) -> None:
         """Let a record weigh no longer, wherever it is; ``terms`` are its own if the index holds it."""

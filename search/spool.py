@@ -7,29 +7,24 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from hmac import compare_digest
 from typing import Final
 
 import msgspec
 
-from nsstore import digests
 from nsstore.errors import EscapeError, StoreError
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Ledger
 from nsstore.search.folder import Folder
 from nsstore.search.home import CacheHome
 from nsstore.search.manifest import place_of
+from nsstore.search.sealed import seal, unseal
 from nsstore.store import Store
 from nsstore.store.leaf import Leaf
 from nsstore.store.recalled import Recollection, recollect
-from nsstore.trust import Chain, Keys
 
 KNOWN: Final = "known"
-LEAST_KNOWN: Final = 64  # members from which on it is worth a file
+LEAST_KNOWN: Final = 16  # members from which on it is worth a file
 MAX_BYTES: Final = 512 * 1024 * 1024
-_FORMAT: Final = b"1"
-_KEY_ID: Final = 8
-_BODY: Final = _KEY_ID + digests.SIZE
 
 
 class Spool:
@@ -73,11 +68,7 @@ class Spool:
         raw = root.read(f"{KNOWN}/{place_of(keys, chain)}", MAX_BYTES) if root is not None else None
         if raw is None:
             return None
-        key_id, body = raw[:_KEY_ID].decode("ascii"), raw[_BODY:]
-        mac = _mac(keys, chain, key_id, body)
-        if mac is None or not compare_digest(mac, raw[_KEY_ID:_BODY]):
-            raise ValueError("not of this store, or not of this namespace")
-        return msgspec.msgpack.decode(body, type=Recollection)
+        return msgspec.msgpack.decode(unseal(keys, chain, KNOWN, raw), type=Recollection)
 
     def _write(self, leaf: Leaf, ledger: Ledger) -> None:
         with suppress(StoreError, OSError, ReferenceError):
@@ -85,18 +76,6 @@ class Spool:
             known = recollect(leaf, ledger, self.folder.give_way)
             root = self.home.open(make=True) if known is not None else None
             if root is not None:
-                body = msgspec.msgpack.encode(known)
-                mac = _mac(keys, chain, keys.active, body)
-                assert mac is not None  # the active key is here
+                raw = seal(keys, chain, KNOWN, msgspec.msgpack.encode(known))
                 with root.make_dir(KNOWN) as directory:
-                    directory.replace(place_of(keys, chain), keys.active.encode() + mac + body)
-
-
-def _mac(keys: Keys, chain: Chain, key_id: str, body: bytes) -> bytes | None:
-    """What proves a body to be this store's word about a namespace; ``None`` if the key is not here."""
-    key = keys.tenant(key_id, chain.tenant)
-    if key is None:
-        return None
-    begun = digests.begun(key, digests.MANIFEST, chain.prefix, digests.lp(KNOWN, _FORMAT))
-    begun.update(body)
-    return begun.digest()
+                    directory.replace(place_of(keys, chain), raw)

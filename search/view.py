@@ -40,6 +40,7 @@ _BYTES_OF_A_VIEW: Final = 2_000
 _BYTES_PER_RECORD: Final = 150
 _BYTES_PER_TERM: Final = 290
 _BYTES_PER_POSTING: Final = 17
+_BYTES_PER_NEW: Final = 110  # of a term that is not entered yet
 _BYTES_PER_GAP: Final = 16  # what stays of a removed record: its empty place
 
 
@@ -162,12 +163,10 @@ class View:
             self._tokens += tokens
             self._terms_of.append(())
             self._new.append(_New(place, counts, fields, step))
-            self._bytes += self._bytes_of(record_id, len(counts))
-            if len(self._new) > MOST_NEW:
-                self._post()
+            self._bytes += self._bytes_of(record_id, len(counts)) + _BYTES_PER_NEW * len(counts)
 
     def _post(self) -> None:
-        """Enter the terms of what was added last: worth its time once it is looked at often."""
+        """Enter the terms of what was added last: worth its time once it is searched."""
         for one in self._new:
             holders: list[_Postings] = []
             for term in one.counts:
@@ -179,15 +178,17 @@ class View:
                 postings.keys.append(one.key(term))
                 holders.append(postings)
             self._terms_of[one.place] = tuple(holders)
+            self._bytes -= _BYTES_PER_NEW * len(holders)
         self._new = []
 
     def remove(self, record_id: str) -> bool:
         """Forget the record, its terms and its weight in every score; False if it was not here."""
         with self._lock:
-            self._post()
-            place = self._places.pop(record_id, None)
+            place = self._places.get(record_id)
             if place is None:
                 return False
+            self._post()
+            del self._places[record_id]
             holders = self._terms_of[place]
             for postings in holders:
                 at = bisect_left(postings.places, place)
@@ -208,6 +209,9 @@ class View:
 
     def holding(self, term: str) -> int:
         """How many records hold a term."""
+        if len(self._new) > MOST_NEW:
+            with self._lock:
+                self._post()
         found, new = self._postings.get(term), self._new
         count = sum([term in one.counts for one in new]) if new else 0
         return count + len(found.places) if found is not None else count
@@ -253,6 +257,8 @@ class View:
         With ``ties`` all that are as good as the last of them as well.
         """
         with self._lock:
+            if len(self._new) > MOST_NEW:
+                self._post()
             held, ids = self._held(rarities), self._ids
             best = self._best(held, average_length, k, rarities, ties=ties) if k > 0 else []
             return [(record_id, -score) for score, place in best if (record_id := ids[place]) is not None]

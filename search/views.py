@@ -281,7 +281,8 @@ def _catch_up(pair: Pair, sight: Sight, readable: Readable) -> None:
                 inside = [one for one in found.tag.supersedes if pair.holds(one)]
                 superseded = {one: terms_of(sight.read(one)[0]) for one in inside}
                 pair.whole = False  # what is interrupted from here on is not used again
-                pair.take_in(found.record, spelled, superseded)
+                size = len(found.record.text)
+                pair.take_in(record_id, found.tag, spelled, superseded, size=size)
             pair.came_to(seq_of(ledger, record_id), ledger)
             pair.whole = True
         pair.came_to(reached, ledger)

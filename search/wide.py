@@ -17,6 +17,8 @@ from nsstore.policy import Every, Rights, Source, decide_class
 from nsstore.scope import Namespace, ScopeEnvelope
 from nsstore.search.budget import ViewCache
 from nsstore.search.joint import Classes, Joint, Key, Ranked
+from nsstore.search.spool import Spool
+from nsstore.search.words import Words
 from nsstore.store import Sessions, Sight, Store
 
 WIDE_BYTES: Final = 256 * 1024 * 1024
@@ -61,11 +63,17 @@ class _Asking:
 class Wide:
     """Ranks over several sessions for the requests of one store; any thread may call any method."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, words: Words, spool: Spool) -> None:
         self._store = store
+        self._words = words
+        self._spool = spool
         self._sessions: dict[tuple[tuple[str, str], Place], Sessions] = {}
         self._asking: dict[tuple[ScopeEnvelope, Rights, Place, str], _Asking] = {}
         self._views: ViewCache[Joint] = ViewCache(WIDE_BYTES)
+
+    def afresh(self) -> Wide:
+        """One that knows nothing yet, as a forked child needs it."""
+        return Wide(self._store, self._words, self._spool)
 
     def forget(self, ns: Namespace) -> None:
         """Let go of every view that can hold a record of a namespace."""
@@ -209,7 +217,8 @@ class Wide:
         for ns in dict.fromkeys(behind):
             try:
                 sight = asking.sights.get(ns) or Sight.of(self._store.leaf(ns), own.envelope, own.rights)
-                view.take_in(sight, asking.classes[ns])
+                view.take_in(sight, asking.classes[ns], self._words)
+                self._spool.consider(sight.leaf, sight.ledger)
             except (IntegrityError, EscapeError):
                 if ns == own.leaf.place.ns:
                     raise

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from nsstore.store.store import Store
 
 
-MANY: Final = 64  # members from which on it is worth asking whether something remembers them
+MANY: Final = 16  # members from which on it is worth asking whether something remembers them
+_FORGOTTEN: Final = b'"event":"forgotten"'
 _SHORTEST: Final = 300  # bytes of a ledger's line, about
 
 
@@ -110,6 +111,14 @@ class Leaf:
         """The directory of the records, opened through no link; ``None`` if there is none."""
         with self.store.witness.escapes(self.place):
             return self.store.root.dir(self.place.records)
+
+    def forgets_nothing_behind(self, size: int) -> bool:
+        """Whether the ledger on the disk forgets nothing in what stands behind its first ``size`` bytes."""
+        file = self.store.root.open_file(self.place.ledger)
+        if file is None:
+            return False
+        with file:
+            return file.size >= size and _FORGOTTEN not in file.read_at(size, file.size - size)
 
     def forget(self) -> None:
         """Trust nothing that was seen before: the next call looks at everything again."""
