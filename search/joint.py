@@ -19,7 +19,7 @@ from nsstore.search.pair import Pair
 from nsstore.search.scoring import Scoring, step_of
 from nsstore.search.tantivy_door import IndexFailed, MemoryIndex, Row
 from nsstore.search.view import View
-from nsstore.search.words import LEAST_TERMS, Words
+from nsstore.search.words import LEAST_TERMS, NONE, Words
 from nsstore.store import Sight
 
 Classes = dict[Namespace, frozenset[ReadClass]]
@@ -105,7 +105,7 @@ class Joint:
             for record_id in _after(ledger, joined)
             if record_id not in self.where and sight.tag(record_id).readable in readable
         ]
-        known = words.of(sight.leaf, ledger) if len(joining) >= LEAST_TERMS else {}
+        known = words.of(sight.leaf, ledger) if len(joining) >= LEAST_TERMS else NONE
         fresh: dict[str, str] = {}
         for record_id in joining:
             terms = known.get(record_id)

@@ -232,13 +232,13 @@ def has_event_of(keys: Keys, chain: Chain, file: File, size: int, month: str) ->
     return any(found is not None and found[0].at.startswith(month[:7]) for found in lines)
 
 
-def lines_of(file: File, size: int) -> Iterator[tuple[bytes | None, int, bool]]:
+def lines_of(file: File, size: int, start: int = 0) -> Iterator[tuple[bytes | None, int, bool]]:
     """Each line in the first ``size`` bytes without its newline, its length, and whether it was ended.
 
-    A line that is longer than any event's is ``None`` and is not kept: a file of any size is read
-    in the memory of a few lines.
+    ``start`` is where the first of them begins. A line that is longer than any event's is ``None`` and is
+    not kept: a file of any size is read in the memory of a few lines.
     """
-    at, length, held = 0, 0, list[bytes]()
+    at, length, held = start, 0, list[bytes]()
     while at < size and (chunk := file.read_at(at, min(_CHUNK, size - at))):
         at += len(chunk)
         *ended, rest = chunk.split(b"\n")

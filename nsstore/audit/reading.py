@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -19,6 +19,7 @@ INVALID: Final = Anchor(generation=0, seq=-1, head=b"")
 CHANGED: Final = "a file that was replaced or cut while it was read"
 OTHER_MONTHS: Final = "a file with the lines of other months"
 MAX_FAULTS: Final = 1000
+Accepts = Callable[[int, int], bool]
 
 
 class _Seen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -43,13 +44,17 @@ class AuditVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a tenant's audit is one whole chain up to its head in the trust home.
 
     ``events`` counts the valid lines; ``faults`` says in words what is not as it was written;
-    ``gaps`` counts events that a power cut or a hand took away and that the chain itself tells of.
+    ``gaps`` counts events that a power cut or a hand took away and that the chain itself tells of, but for
+    those that the owner ``accepted``. ``lost`` are the first and the last number of each gap that can be
+    accepted: those, and what is missing behind the last event of an audit with no other fault.
     """
 
     events: int
     whole: bool
     gaps: int
     faults: tuple[str, ...]
+    accepted: int = 0
+    lost: tuple[tuple[int, int], ...] = ()
 
 
 def read_events(log: AuditLog, tenant: tuple[str, str]) -> Iterator[AuditLine]:
@@ -63,12 +68,15 @@ def read_lines(log: AuditLog, tenant: tuple[str, str]) -> Iterator[AuditLine | N
         yield seen.line
 
 
-def verify(log: AuditLog, tenant: tuple[str, str]) -> AuditVerdict:
+def verify(log: AuditLog, tenant: tuple[str, str], accepted: Accepts | None = None) -> AuditVerdict:
     """Check every line, every link between lines and months, and the head in the trust home.
+
+    ``accepted`` says of a gap, by the numbers of its first and last event, whether the owner gave it up.
 
     A head that is behind is proven by its own event: a writer that was killed left it there, and the
     next event moves it up. A line that is none is no fault where a later event tells of its repair.
     """
+    accepted = accepted or _none_accepted
     anchor = _head(log, tenant)  # before the lines, so that a writer at work cannot be ahead of them
     walk = _Walk(anchor.seq if anchor else -1)
     for seen in _seen(log, tenant):
@@ -78,12 +86,32 @@ def verify(log: AuditLog, tenant: tuple[str, str]) -> AuditVerdict:
         faults.append("the head in the trust home is not valid")
     elif anchor is None and walk.events:
         if _head(log, tenant) is not None:
-            return verify(log, tenant)  # its first event was being written just now
+            return verify(log, tenant, accepted)  # its first event was being written just now
         faults.append("the trust home has no head for this audit")
     elif anchor is not None and walk.anchored != anchor.head:
-        faults.append(f"the trust home knows event {anchor.seq}, the last one here is {walk.seq}")
-    whole = not faults and not walk.gaps
-    return AuditVerdict(events=walk.events, whole=whole, gaps=walk.gaps, faults=tuple(faults))
+        behind = (walk.seq + 1, anchor.seq)  # the next event tells of it
+        if walk.seq < anchor.seq and not faults:
+            walk.gaps.append(behind)
+        if behind not in walk.gaps or not accepted(*behind):
+            faults.append(f"the trust home knows event {anchor.seq}, the last one here is {walk.seq}")
+    lost = tuple(gap for gap in walk.gaps if not accepted(*gap))
+    gaps = sum(_events(*gap) for gap in lost if gap[1] < walk.seq)
+    return AuditVerdict(
+        events=walk.events,
+        whole=not faults and not gaps,
+        gaps=gaps,
+        faults=tuple(faults),
+        accepted=sum(_events(*gap) for gap in walk.gaps if gap not in lost),
+        lost=lost,
+    )
+
+
+def _events(first: int, last: int) -> int:
+    return last - first + 1
+
+
+def _none_accepted(_first: int, _last: int) -> bool:
+    return False
 
 
 class _Walk:
@@ -96,7 +124,8 @@ class _Walk:
         self._foreign: list[tuple[int, str]] = []
         self._more = 0
         self.anchored: bytes | None = None
-        self.events, self.gaps, self.seq = 0, 0, -1
+        self.gaps: list[tuple[int, int]] = []
+        self.events, self.seq = 0, -1
 
     def take(self, seen: _Seen) -> None:
         """Take the next line, or what stands where one should."""
@@ -111,7 +140,7 @@ class _Walk:
             return
         lost = line.seq - self.seq - 1
         if line.event is EventKind.GAP and 0 < lost == line.count:
-            self.gaps += lost
+            self.gaps.append((self.seq + 1, line.seq - 1))
         elif lost or line.prev != self._head.hex():
             self._fault(f"{seen.where}: event {line.seq} does not follow event {self.seq}")
         if line.event is EventKind.REPAIRED:

@@ -25,6 +25,13 @@ UNPROVEN: Final = (
     "the audit keeps a keyed digest alone, and nothing that is there now gives it: `nsstore check` says what"
     " is wrong now"
 )
+OWNER: Final = frozenset({"owner", "accept", "explain", "who_can_read"})
+HOLDER: Final = frozenset({"backup", "forget", "expire"})
+"""Verbs that act on a store as a whole, with its keys, where no scope asks."""
+GIVE_UP: Final = (
+    "put the month's file back from a newer copy; without one, `nsstore owner accept` has the owner give up"
+    " what is gone"
+)
 NO_AUDIT: Final = "there is no audit of this tenant"
 
 
@@ -107,9 +114,9 @@ def _verify(store: OpenStore, tenant: tuple[str, str], *, as_json: bool) -> None
     """Show whether a chain is whole. One that never began proves nothing: it may be a mistyped name."""
     from msgspec.structs import replace
 
-    from nsstore.audit import verify
+    from nsstore.store.audits import verdict_of
 
-    verdict = verify(store.audit, tenant)
+    verdict = verdict_of(store, tenant)
     if verdict.whole and not verdict.events:
         verdict = replace(verdict, whole=False, faults=(NO_AUDIT,))
     _show_verdict(verdict, as_json=as_json)
@@ -148,22 +155,28 @@ def _show_events(events: Iterable[AuditLine], *, as_json: bool) -> None:
 
 def _told(event: AuditLine) -> Iterator[str]:
     """What an event says, part by part."""
-    if event.verb or event.scope:
-        yield f"{event.verb or ''} by {_asker(event)}".strip()
+    asker = _asker(event)
+    verb = event.verb if event.verb != asker else None  # the owner's own statements
+    if verb or asker:
+        yield " by ".join(filter(None, (verb, asker))) if verb else f"by {asker}"
     if event.count is not None:
-        yield f"count {event.count}"
+        counted = event.records is not None
+        yield printing.count(event.count, "record") if counted else f"count {event.count}"
     if event.records:
         yield " ".join(event.records[:SHOWN])
         if len(event.records) > SHOWN:
             yield f"{len(event.records) - SHOWN} more"
-    if event.reason:
+    if event.reason and event.reason != asker:
         yield event.reason
     if event.incident:
         yield f"incident {event.incident}"
 
 
 def _asker(event: AuditLine) -> str:
+    """Who did it: whose scope asked, or, where none did, the owner or whoever holds the store's keys."""
     scope = event.scope or {}
+    if not scope:
+        return "owner" if event.verb in OWNER else "keys holder" if event.verb in HOLDER else ""
     place = scope.get("session_id") or scope.get("conversation_id")
     named = (scope.get("user_id"), scope.get("project_id"), place, scope.get("agent_id"))
     return " ".join(one for one in named if one)
@@ -178,8 +191,12 @@ def _show_verdict(verdict: AuditVerdict, *, as_json: bool) -> None:
             f"whole: {printing.count(verdict.events, 'event')}, each follows the one before,"
             " up to the head that is known"
         )
+        if verdict.accepted:
+            printing.say(f"{printing.count(verdict.accepted, 'event')} gone, and given up by the owner")
         return
     for fault in verdict.faults:
         printing.say(fault if fault == NO_AUDIT else f"not whole: {fault}")
     if verdict.gaps:
         printing.say(f"not whole: {printing.count(verdict.gaps, 'event')} gone, and the chain tells so")
+    if verdict.lost:
+        printing.note(GIVE_UP)

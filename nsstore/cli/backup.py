@@ -13,7 +13,10 @@ from nsstore.cli.passphrase import passphrase_from, passphrase_option, unattende
 from nsstore.cli.progress import bar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nsstore.store.accept import Loss
+    from nsstore.store.gone import Gone
     from nsstore.store.restore import Restored
 
 SHOWN = 20
@@ -66,7 +69,7 @@ def backup(
 @click.argument("path", metavar="DIR", shell_complete=a_folder)
 @click.option(
     "--old", metavar="DIR", shell_complete=a_folder,
-    help="What is left of the store: what its ledgers prove of the time after the backup counts.",
+    help="What is left of the store: what it proves of the time after the backup counts.",
 )  # fmt: skip
 @unattended_option
 @passphrase_option
@@ -80,7 +83,8 @@ def restore(
     Everything is proven before it is put there: one byte that was changed, one file more or less, and
     nothing is. The trust home gets what it lacks. Where this machine knows that more happened after the
     backup, the namespaces it happened in stay closed until the owner accepts that it is lost: this lists
-    them, and `nsstore owner accept` does it.
+    them, and `nsstore owner accept` does it. Sessions that were begun after the backup come from --old; of
+    what neither has there is a count, and the exit code is 1.
     """
     from nsstore.root.named import NamedFile, require_utf8
     from nsstore.store.restore import restore as put_back
@@ -95,10 +99,11 @@ def restore(
             old=old,
         )
     if as_json:
-        printing.emit({**as_told(done), "lost": [loss_told(one) for one in done.lacking.losses]})
+        lost = [loss_told(one) for one in done.lacking.losses]
+        printing.emit({**as_told(done), "lost": lost, "gone": [gone_told(one) for one in done.gone]})
     else:
-        _show(done)
-    if done.lacking.losses or done.lacking.others or done.rights is not None or done.passed_by:
+        _show(done, old=old is not None)
+    if not done.whole:
         click.get_current_context().exit(FOUND_WRONG)
 
 
@@ -107,13 +112,34 @@ def as_told(done: Restored) -> dict[str, object]:
     import msgspec
 
     told: dict[str, object] = msgspec.to_builtins(done)
-    del told["lacking"]
+    del told["lacking"], told["gone"]
     return {**told, "closed": [{"path": path, "kind": kind} for path, kind in done.lacking.others]}
 
 
 def loss_told(one: Loss) -> dict[str, object]:
     """A loss as JSON tells it."""
     return {"path": one.path, "ids": one.ids, "events": one.events, "records": one.records}
+
+
+def gone_told(one: Gone) -> dict[str, object]:
+    """Namespaces that are gone whole, as JSON tells them."""
+    return {"below": one.below, "namespaces": one.namespaces}
+
+
+def show_gone(gone: tuple[Gone, ...], where: str) -> None:
+    """Tell how many namespaces the trust home alone knows, each below its path, and what to do.
+
+    ``where`` ends the sentence: who does not know them.
+    """
+    for one in gone:
+        number, place = printing.count(one.namespaces, one.leaf), one.below.partition("/")[2]
+        printing.note(f"{number} of {place} that {where}")
+    if gone:
+        one = gone[0]
+        printing.note(
+            "the trust home keeps a digest of each and no name, so which they are is for you to know:"
+            f" `nsstore owner accept --gone {one.below}/{one.leaf.upper()}` gives one up, by its id"
+        )
 
 
 def show_losses(losses: tuple[Loss, ...]) -> None:
@@ -127,25 +153,51 @@ def show_losses(losses: tuple[Loss, ...]) -> None:
             printing.say(f"{one.path}/{record_id}.md", dim=True, indent=4)
 
 
-def _show(done: Restored) -> None:
+def _brought(done: Restored) -> Iterator[str]:
+    """What came from what is left of the store, in words."""
+    if done.brought:
+        yield printing.count(done.brought, "later record")
+    if done.begun:
+        yield printing.count(len(done.begun), "later namespace")
+    if done.events:
+        yield printing.count(done.events, "later event of audits", "later events of audits")
+
+
+def _show(done: Restored, *, old: bool) -> None:
     printing.fields(
         (
             ("store", f"{done.store_id} at {done.path}"),
             ("backup of", done.made_at),
-            ("put back", f"{done.records} records of {printing.count(done.namespaces, 'namespace')}"),
-            ("trust home", f"{printing.count(done.keys, 'key')} and {done.anchors} anchors were missing"),
-            ("from what is left", f"{done.brought} later records" if done.brought else None),
+            (
+                "put back",
+                f"{printing.count(done.records, 'record')} of {printing.count(done.namespaces, 'namespace')}",
+            ),
+            (
+                "trust home",
+                f"lacked {printing.count(done.keys, 'key')} and {printing.count(done.anchors, 'anchor')}",
+            ),
+            ("from what is left", ", ".join(_brought(done)) or None),
             ("kept out", f"{len(done.kept_out)} forgotten after the backup" if done.kept_out else None),
         )
     )
+    for path in done.begun:
+        printing.say(f"begun after the backup: {path}", indent=4)
     for folder, record_id in done.kept_out:
         printing.say(f"{folder}/{record_id}.md", dim=True, indent=4)
-    for path in done.passed_by[:SHOWN]:
-        printing.note(f"{path}: no file of a store, so nothing of the time after the backup counts there")
-    if len(done.passed_by) > SHOWN:
-        printing.note(f"{len(done.passed_by) - SHOWN} more names like these: --json has them all")
+    behind = [f"{path}: left behind, since {why}" for path, why in done.left]
+    behind += [
+        f"{path}: no file of a store, so nothing of the time after the backup counts there"
+        for path in done.passed_by
+    ]
+    for words in behind[:SHOWN]:
+        printing.note(words)
+    if len(behind) > SHOWN:
+        printing.note(f"{len(behind) - SHOWN} more names like these: --json has them all")
     for path, what in (*done.lacking.others, *done.audits):
         printing.note(f"{path}: {what}")
+    show_gone(done.gone, "neither this backup nor what is left knows" if old else "this backup does not know")
+    if done.audits:
+        printing.note("`nsstore owner accept` has the owner give up what an audit lacks as well")
     if done.rights is not None:
         printing.note(
             "the owner's list is older than the trust home knows it, and what was revoked since is not known:"

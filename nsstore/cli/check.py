@@ -26,7 +26,8 @@ def check(*, store: str | None, verbose: bool, as_json: bool) -> None:
     """Say what is enforced here, and what is wrong.
 
     Every record of every namespace is read, and every audit chain. What a writer that died left
-    behind is repaired. Nothing wrong is ever removed.
+    behind is repaired. What stands among the records without a seal is moved to the quarantine, and told.
+    Nothing wrong is ever removed.
     """
     import nsstore
     from nsstore.cli.inspection import Inspection
@@ -110,11 +111,14 @@ def _show(inspection: Inspection, *, verbose: bool) -> None:
         f"{repaired} repaired" if repaired else "",
     ]
     broken = sum(not one.verdict.whole for one in inspection.audits)
+    given_up = sum(one.verdict.accepted for one in inspection.audits)
     audits = (
         f"{len(inspection.audits)}, of which {broken} not whole"
         if broken
         else f"{len(inspection.audits)}, all whole"
     )
+    if given_up:
+        audits += f"; the owner gave up {printing.count(given_up, 'event')} that are gone"
     printing.fields(
         (
             ("namespaces", ", ".join(filter(None, words)) if inspection.namespaces else "none yet"),
@@ -173,7 +177,7 @@ def _folded(findings: Sequence[Finding]) -> list[Finding]:
     for (path, kind), group in apart.items():
         if kind and len(group) > TOGETHER:
             what = f"{printing.count(len(group), 'name')} {KEPT_OUT}"
-            shown.append(Finding(path=path, kind=kind, what=what, remedy=""))
+            shown.append(Finding(path=path, kind=kind, what=what, remedy=group[0].remedy))
         else:
             shown += group
     return shown

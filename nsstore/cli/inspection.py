@@ -6,6 +6,7 @@ What a writer that died left behind is repaired on the way, as the next writer w
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
@@ -13,16 +14,20 @@ from typing import Final
 import msgspec
 
 from nsstore import layout
-from nsstore.audit import AuditVerdict, verify
+from nsstore.audit import AuditVerdict, digest_of, read_events
 from nsstore.cli.named_keys import keys_named
 from nsstore.cli.printing import one_line
 from nsstore.errors import IntegrityError, StoreError, WitnessError
 from nsstore.incident import IncidentKind
+from nsstore.rights import time_of
 from nsstore.root.named import may_write
 from nsstore.scope import Namespace
 from nsstore.store import Leaf, Store, Vanished, read_member
 from nsstore.store.accept import loss_of
+from nsstore.store.audits import verdict_of
 from nsstore.store.entry import recover
+from nsstore.store.gone import gone
+from nsstore.store.judge import Verdict
 from nsstore.store.namespaces import Known, survey_names
 from nsstore.trust.stock import anchor_files
 
@@ -33,6 +38,8 @@ NO_GRANT: Final = "the owner's list is not the one that was written: no grant op
 NO_OWNER: Final = "this store never had an owner: what stands there counts for nothing, and can be removed"
 GONE: Final = "the trust home knows {} more below this path than the disk has"
 KEPT_OUT: Final = "kept out, never read"
+MOVED: Final = "it has no valid seal, as a power cut leaves a file, or a hand: moved to {}"
+_LOOK: Final = "look at it there: it is evidence, which nothing reads; remove it once you know how it came"
 TRUST_HOME: Final = "trust home"
 _FILE: Final = "put it back from the newest copy, byte for byte, with mode 0600"
 _ANCHORS: Final = (
@@ -41,11 +48,13 @@ _ANCHORS: Final = (
 )
 _BELOW: Final = (
     "put what lies below it back from the newest copy, ledgers and records, files with mode 0600; without a"
-    " copy, `nsstore owner accept --gone NAMESPACE`"
+    " copy, `nsstore owner accept --gone NAMESPACE` for each, as {}: the trust home keeps no names, so the"
+    " ids are for you to know"
 )
 _ANEW: Final = f"{_FILE}; without a copy, `nsstore owner init --anew` gives every statement up, holds too"
 WAY_OUT: Final = "nsstore owner accept"
 _NO_COPY: Final = f"; without a copy, `{WAY_OUT}`"
+_OUT: Final = "nothing reads it: move it away, out of the store, once you know how it came there"
 _MOVE_AWAY: Final = f"; without a copy, move it away, then `{WAY_OUT}`"
 LEDGERS: Final = (IncidentKind.CHAIN_BROKEN, IncidentKind.ROLLED_BACK)
 _REMEDIES: Final = {
@@ -59,7 +68,7 @@ _REMEDIES: Final = {
     ),
     "audit": (
         "put the month's file back from the newest copy, byte for byte, with mode 0600; what never was a file"
-        " of the audit, move away"
+        f" of the audit, move away{_NO_COPY} has the owner give up what is gone"
     ),
 }
 _ORDER: Final = (
@@ -83,8 +92,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "path", one_line(self.path))
-        if self.remedy is None and self.what != KEPT_OUT:
-            msgspec.structs.force_setattr(self, "remedy", _REMEDIES.get(self.kind))
+        if self.remedy is None:
+            remedy = _OUT if self.what == KEPT_OUT else _REMEDIES.get(self.kind)
+            msgspec.structs.force_setattr(self, "remedy", remedy)
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -121,6 +131,7 @@ class Inspection:
         self.findings: list[Finding] = []
         self.namespaces: list[Inspected] = []
         self.audits: list[InspectedAudit] = []
+        self._told: dict[tuple[str, str], dict[tuple[str, str], tuple[str, str]]] = {}
 
     def run(self) -> None:
         """Look at everything; what is wrong is a finding, and nothing is raised for it."""
@@ -174,17 +185,47 @@ class Inspection:
         survey, verdict = leaf.look(None)
         if verdict.plain and not survey.torn:
             return False
+        self._recall(leaf, verdict)
         survey, verdict = leaf.look_locked()  # a writer may have been at work
         left = verdict.recovered or verdict.leftovers or survey.torn or survey.ledger.unfinished
         repaired = bool(left) and not verdict.closed
         if survey.ledger.seq >= 0:
+            before = verdict
             recover(leaf)
             survey, verdict = leaf.look_locked()
+            repaired |= self._moved(leaf, before, survey.names or frozenset())
         for name, kind in sorted(verdict.strays.items()):
             incident = self._store.witness.tell(leaf.place, kind, name)
             path = f"{leaf.place.records}/{name}"
             self.findings.append(Finding(path=path, kind=kind, what=KEPT_OUT, incident=incident))
         return repaired
+
+    def _recall(self, leaf: Leaf, verdict: Verdict) -> None:
+        """Let a name that nobody touched since the audit told of it keep its incident."""
+        store, tenant, chain = self._store, leaf.place.ns.tenant, leaf.place.chain
+        if verdict.strays and tenant not in self._told:
+            self._told[tenant] = {
+                (one.reason or "", one.digest): (one.at, one.incident)
+                for one in read_events(store.audit, tenant)
+                if one.digest is not None and one.incident is not None
+            }
+        key = store.trust.keys.tenant(store.trust.keys.active, tenant)
+        for name, kind in verdict.strays.items():
+            seen = store.root.seen(f"{leaf.place.records}/{name}")
+            digest = digest_of(key, chain, os.fsencode(name)) if key is not None else ""
+            at, incident = self._told[tenant].get((kind.value, digest), ("", ""))
+            if seen is not None and at and seen[-1] < time_of(at).timestamp() * 1e9:
+                store.witness.recall(leaf.place, kind, name, incident)
+
+    def _moved(self, leaf: Leaf, before: Verdict, names: frozenset[str]) -> bool:
+        """Tell what was moved to the quarantine: names without a valid seal, of a power cut or of a hand."""
+        moved = {name: kind for name, kind in before.strays.items() if name not in names}
+        for name, kind in sorted(moved.items()):
+            incident = self._store.witness.tell(leaf.place, IncidentKind.TORN, name)
+            what = MOVED.format(f"quarantine/{incident}")
+            path = f"{leaf.place.records}/{name}"
+            self.findings.append(Finding(path=path, kind=kind, what=what, incident=incident, remedy=_LOOK))
+        return bool(moved)
 
     def _closed_by(self, leaf: Leaf, err: StoreError) -> None:
         """Tell what closes a namespace: its ledger, what the trust home knows of it, or what lies in it."""
@@ -199,14 +240,11 @@ class Inspection:
 
     def _anchors(self, known: Known) -> None:
         """Find the namespaces that the trust home knows and the disk does not show at all."""
-        shown = {self._store.leaf(ns).place.chain.name for ns in known.namespaces}
-        for file in anchor_files(self._store.trust.home):
-            gone = sum(name not in shown for name, _ in file.by_name())
-            if gone and not file.path.startswith(("anchors/audit/", "anchors/rights/")):
-                path = f"ledger/{file.path.removeprefix('anchors/').removesuffix('.anchors')}"
-                self.findings.append(
-                    Finding(path=path, kind="rolled_back", what=GONE.format(gone), remedy=_BELOW)
-                )
+        for one in gone(self._store, known.namespaces):
+            what, remedy = GONE.format(one.namespaces), _BELOW.format(f"{one.below}/{one.leaf.upper()}")
+            self.findings.append(
+                Finding(path=f"ledger/{one.below}", kind="rolled_back", what=what, remedy=remedy)
+            )
 
     def _rights(self, known: Known) -> None:
         """Find that the owner's list opens nothing, and tell each tenant's audit."""
@@ -252,7 +290,7 @@ class Inspection:
     def _audit(self, tenant: tuple[str, str]) -> None:
         path = layout.audit_dir(tenant)
         try:
-            verdict = verify(self._store.audit, tenant)
+            verdict = verdict_of(self._store, tenant)
         except StoreError as err:
             self._found(path, err)
             return

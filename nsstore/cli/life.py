@@ -80,15 +80,18 @@ def forget(
     below = asker.below(whole, every_user=every_user)
     with asker.open() as store:
         if not (dry_run or unattended):
-            _confirm(store, below)
+            _confirm(store, below, leave_held=leave_held, even_damaged=even_damaged)
         from nsstore.store import forget_below
 
         done = forget_below(store, below, dry_run=dry_run, leave_held=leave_held, even_damaged=even_damaged)
     _show_all(done, dry_run=dry_run, as_json=as_json)
 
 
-def _confirm(store: OpenStore, below: Below) -> None:
-    """Ask whether it is meant, with the number of records. Raises :class:`Refused` where nobody answers."""
+def _confirm(store: OpenStore, below: Below, *, leave_held: bool, even_damaged: bool) -> None:
+    """Ask whether it is meant, with the number of records. Raises :class:`Refused` where nobody answers.
+
+    What the run would be refused is refused before it is asked.
+    """
     from nsstore.store import forget_below
 
     if not printing.somebody_answers():
@@ -97,7 +100,8 @@ def _confirm(store: OpenStore, below: Below) -> None:
             " says what would go",
             reason="unattended",
         )
-    going = sum(len(one.records) for one in forget_below(store, below, dry_run=True, even_damaged=True))
+    seen = forget_below(store, below, dry_run=True, leave_held=leave_held, even_damaged=even_damaged)
+    going = sum(len(one.records) for one in seen)
     named = ", ".join(f"{dimension} {value}" for dimension, value in below.pairs())
     question = f"Forget {printing.count(going, 'record')} of {named} for good?"
     click.confirm(printing.one_line(question), abort=True, err=True)

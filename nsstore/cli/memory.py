@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 import click
 
 from nsstore.cli import printing
@@ -20,9 +24,19 @@ from nsstore.cli.flags import (
     text_option,
     ttl_option,
 )
-from nsstore.cli.records import hits, rows, show, stale_hits
+from nsstore.cli.records import Fields, emit_with, hits, newest_of, own_fields, rows, show, stale_hits
+from nsstore.errors import StoreError
+
+if TYPE_CHECKING:
+    from nsstore.search.engine import Answer
+    from nsstore.session import Session
 
 PRIVACIES = ("project_only", "linked_projects", "team")
+CARE = "not proven here by the isolation acceptance suite: take care"
+ADVICE = "advisory: runtime, baseline, branch files and the user come first"
+WORD_ALONE = "nsstore"  # a term of its own in every text
+APART = "other users' records are ranked apart, by scores of their own"
+NO_WORD = "the query holds only words as common as “the”, or none"
 
 
 @click.command()
@@ -33,7 +47,8 @@ PRIVACIES = ("project_only", "linked_projects", "team")
 @sensitivity_option
 @click.option(
     "--privacy", type=click.Choice(PRIVACIES), default="project_only",
-    help="Which projects may ever see it; project_only if not given, and more needs a grant.",
+    help="Which projects may ever see it: project_only if not given; no kind of grant opens more in this"
+    " version, so others are refused.",
 )  # fmt: skip
 @retention_option
 @click.option(
@@ -63,7 +78,8 @@ def remember(
 ) -> None:
     """Remember a text and print its record id.
 
-    The text is the argument, or all of standard input, byte for byte.
+    The text is the argument, or all of standard input, byte for byte. If what it supersedes had a newer
+    version already, both are current, and that is told; with --json `beside` names the others.
     """
     with asker.session() as session:
         receipt = session.remember(
@@ -80,10 +96,25 @@ def remember(
             expires_at=expires_at,
             ttl=seconds_of("--ttl", ttl),
         )
+        beside = [one for one in _newer(session, supersedes) if one != receipt.record_id]
     if as_json:
-        printing.emit(receipt)
-    else:
-        printing.say(receipt.record_id)
+        emit_with(receipt, beside=beside)
+        return
+    printing.say(receipt.record_id)
+    if beside:
+        printing.note(
+            f"it took the place of what had a newer version already, {', '.join(beside)}:"
+            f" {'both' if len(beside) == 1 else 'all'} are current"
+        )
+
+
+def _newer(session: Session, record_ids: Iterable[str]) -> list[str]:
+    """The current versions that took the place of records; none of a record that is gone by now."""
+    found: dict[str, None] = {}
+    for record_id in record_ids:
+        with suppress(StoreError):
+            found |= dict.fromkeys(newest_of(session.history(record_id), record_id))
+    return list(found)
 
 
 @click.command()
@@ -98,22 +129,42 @@ def search(asker: Asker, *, words: tuple[str, ...], k: int, as_json: bool) -> No
 
     What is of an allowed other branch or baseline stands apart, as stale.
     """
+    query = " ".join(words)
     with asker.session() as session:
-        answer = session.search(" ".join(words), k=k)
+        answer = session.search(query, k=k)
     if as_json:
         printing.emit(answer)
         return
-    hits(answer.hits)
+    own = own_fields(session)
+    hits(answer.hits, own)
     if answer.stale:
-        stale_hits(answer.stale)
+        stale_hits(answer.stale, own)
+    for one in _notes(answer, query, own):
+        printing.note(one)
+
+
+def _notes(answer: Answer, query: str, own: Fields) -> Iterator[str]:
+    """What is to be said beside an answer, each on one short line."""
+    from nsstore.search.engine import NOT_PROVEN
+    from nsstore.store import ADVISORY
+
     for notice in answer.notices:
-        printing.note(notice)
+        yield CARE if notice == NOT_PROVEN else notice
+    found = (*answer.hits, *answer.stale)
+    if any(hit.provenance.scope["user_id"] != own["user_id"] for hit in found):
+        yield APART
     if not answer.hits:
-        printing.note(
-            "nothing current found in this scope" if answer.stale else "nothing found in this scope"
-        )
-    if answer.hits or answer.stale:
-        printing.note(answer.advisory)
+        nothing = "nothing current found in this scope" if answer.stale else "nothing found in this scope"
+        yield nothing if _says_something(query) else NO_WORD
+    if found:
+        yield ADVICE if answer.advisory == ADVISORY else answer.advisory
+
+
+def _says_something(query: str) -> bool:
+    """Whether a query has a word that is searched for beside others: a mere “the” is not."""
+    from nsstore.search.analyser import terms
+
+    return len(terms(f"{query} {WORD_ALONE}")) > 1
 
 
 @click.command()
@@ -121,10 +172,17 @@ def search(asker: Asker, *, words: tuple[str, ...], k: int, as_json: bool) -> No
 @text_option
 @scoped
 def get(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> None:
-    """Show one record of this scope, and where it comes from."""
+    """Show one record of this scope, and where it comes from.
+
+    If a newer version took its place, that is told; with --json `superseded_by` names the newest ones.
+    """
     with asker.session() as session:
         found = session.get(record_id)
-    show(found, only_text=only_text, as_json=as_json)
+        newer = _newer(session, (record_id,))
+    show(found, only_text=only_text, as_json=as_json, newer=newer)
+    if newer and not as_json:
+        versions = "version is" if len(newer) == 1 else "versions are"
+        printing.note(f"superseded: the newest {versions} {', '.join(newer)}")
 
 
 @click.command("list")
@@ -139,10 +197,12 @@ def list_(asker: Asker, *, limit: int, before: str | None, include_superseded: b
     if as_json:
         printing.emit(listing)
         return
-    rows(listing.items)
+    rows(listing.items, own_fields(session))
     if listing.older:
         last = listing.items[-1].record_id
-        printing.note(f"{listing.older} of {listing.total} records are older: --before {last} goes on")
+        are = "is" if listing.older == 1 else "are"
+        records = printing.count(listing.total, "record")
+        printing.note(f"{listing.older} of {records} {are} older: --before {last} goes on")
 
 
 @click.command()
@@ -155,4 +215,4 @@ def history(asker: Asker, *, record_id: str, as_json: bool) -> None:
     if as_json:
         printing.emit({"versions": versions})
     else:
-        rows(versions)
+        rows(versions, own_fields(session), whole=True)

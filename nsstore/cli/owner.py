@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from nsstore.cli.statements import Told
     from nsstore.rights import Standing, Statement
 
-NONE: Final = "this store has no owner: every row is satisfied by equality alone"
+NONE: Final = (
+    "this store has no owner, so nothing is open to anybody beyond an equal scope:"
+    " `nsstore owner init --name NAME` makes one"
+)
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -94,7 +97,7 @@ def init(*, name: str, anew: bool, key: KeyFlags, store: str | None, as_json: bo
 def list_(*, store: str | None, as_json: bool) -> None:
     """List the owner's statements, and what is in force."""
     import nsstore
-    from nsstore.cli.statements import soon, told
+    from nsstore.cli.statements import labelled, soon, told
 
     with nsstore.open(store_path(store)) as opened:
         standing = opened.rights.standing()
@@ -106,22 +109,19 @@ def list_(*, store: str | None, as_json: bool) -> None:
     if as_json:
         printing.emit(statements)
         return
-    printing.table(
-        ("number", "state", "what", "to", "opens", "expires"),
-        [
-            (
-                str(one.number),
-                one.state,
-                one.what,
-                one.to,
-                one.opens,
-                printing.when(one.expires) if one.expires else "",
-            )
-            for one in statements
-        ],
-        flexible=(3, 4),
-        fold=True,
-    )
+    if printing.is_terminal():
+        for one in statements:
+            ends = f"until {printing.when(one.expires)}" if one.expires else ""
+            head = (str(one.number), one.state, one.what, ends)
+            printing.block(head, (one.to and f"to {one.to}", " ".join(labelled(one))))
+    else:
+        printing.table(
+            ("number", "state", "what", "to", "opens", "expires"),
+            [
+                (str(one.number), one.state, one.what, one.to, one.opens, one.expires or "")
+                for one in statements
+            ],
+        )
     for one in soon(standing):
         printing.note(f"statement {one.number} expires {one.expires}")
 
@@ -139,11 +139,15 @@ def show(*, number: int, store: str | None, as_json: bool) -> None:
 
     with nsstore.open(store_path(store)) as opened:
         standing = require_fit(opened.rights.standing())
+    from nsstore.cli.statements import labelled, revocation
+
     one, words = _find(standing, number)
+    ended = revocation(standing, number)
     if as_json:
         import msgspec
 
-        printing.emit({**msgspec.to_builtins(one), "state": words.state})
+        by = None if ended is None else ended.seq
+        printing.emit({**msgspec.to_builtins(one), "state": words.state, "revoked_by": by})
         return
     printing.fields(
         (
@@ -151,11 +155,12 @@ def show(*, number: int, store: str | None, as_json: bool) -> None:
             ("state", words.state),
             ("what", words.what),
             ("to", words.to or None),
-            ("opens", words.opens),
+            labelled(words),
             ("made", f"{words.at} by {words.by}"),
             ("why", words.why),
             ("assurance", words.assurance),
             ("expires", words.expires),
+            ("revoked", None if ended is None else f"{ended.at} by statement {ended.seq}"),
         )
     )
 
@@ -170,9 +175,11 @@ def revoke(*, number: int, why: str, key: KeyFlags, store: str | None, as_json: 
     """End a statement at once, in every process.
 
     A grant that is pending ends as well; one that has expired needs no end. Of retention the statement
-    before counts again.
+    before counts again. If another grant opens the same, or a part of it, that is told.
     """
     import nsstore
+    from nsstore.cli.statements import revocation
+    from nsstore.cli.still_open import still_open
     from nsstore.rights import Allowlisted, Granted, Kept, Revoked
     from nsstore.scope import check_label
 
@@ -181,8 +188,13 @@ def revoke(*, number: int, why: str, key: KeyFlags, store: str | None, as_json: 
     with nsstore.open(store_path(store)) as opened:
         standing = require_fit(opened.rights.standing())
         one, words = _find(standing, number)
-        if not isinstance(one, Granted | Allowlisted | Kept) or words.state == "revoked":
-            raise InvalidInput(f"statement {number} is nothing that could be revoked, or is revoked already")
+        if not isinstance(one, Granted | Allowlisted | Kept):
+            raise InvalidInput(
+                f"statement {number} cannot be revoked: its kind is {words.what}, and only grants, entries of"
+                " the allowlist and retention end"
+            )
+        if (ended := revocation(standing, number)) is not None:
+            raise InvalidInput(f"statement {number} was revoked by statement {ended.seq}, at {ended.at}")
         assert standing.owner is not None
         name = standing.owner.name
         made = opened.rights.state(
@@ -192,10 +204,14 @@ def revoke(*, number: int, why: str, key: KeyFlags, store: str | None, as_json: 
                 seq=seq, at=at, by=name, why=why, assurance=assurance, prev=prev, number=number
             ),
         )
+        left = still_open(opened.rights.standing(), one)
     if as_json:
-        printing.emit({"number": made.seq, "revoked": number})
-    else:
-        printing.say(f"statement {number} is revoked by statement {made.seq}")
+        printing.emit({"number": made.seq, "revoked": number, "still_open_by": (*left.whole, *left.part)})
+        return
+    printing.say(f"statement {number} is revoked by statement {made.seq}")
+    if by := left.whole or left.part:
+        statements = f"statement{'s' if len(by) > 1 else ''} {', '.join(map(str, by))}"
+        printing.note(f"what it opened is still open {'' if left.whole else 'in part '}by {statements}")
 
 
 def _find(standing: Standing, number: int) -> tuple[Statement, Told]:

@@ -14,6 +14,7 @@ from nsstore.cli.owner_key import KeyFlags, with_key
 from nsstore.errors import NotVisible, StoreError
 
 if TYPE_CHECKING:
+    from nsstore.cli.suggestion import Suggestion
     from nsstore.policy import Row
     from nsstore.record import Header
     from nsstore.session import OpenStore
@@ -31,50 +32,69 @@ def explain(asker: Asker, *, record_id: str | None, key: KeyFlags, as_json: bool
     """Say what is open to a scope, and by which grant.
 
     Without RECORD_ID it is about the asker's own rights. With it, it says why that record may or may
-    not be read from this scope: the owner's look, which asks for the owner's passphrase and is audited.
+    not be read from this scope, and which command would open it: the owner's look, which asks for the
+    owner's passphrase and is audited.
     """
+    from nsstore.cli.suggestion import Suggestion
     from nsstore.policy import decide_class, readability_class
     from nsstore.policy import explain as explained
     from nsstore.policy import explain_class as explained_class
 
+    _require_id(record_id)
     with asker.open() as store:
         envelope = asker.bind(store).envelope
         standing = store.rights.standing()
+        suggestion = Suggestion(envelope)
+        verdict: str | None = None
         if record_id is None:
             rows = explained(envelope, standing.rights)
-            answer: dict[str, object] = {"rows": rows}
-            verdict = None
+            answer: dict[str, object] = {"rows": [suggestion.told(row) for row in rows]}
+            helps = suggestion.first(rows)
         else:
             key.unlock(store)
             cls = readability_class(find(store, record_id, "explain"))
             rows = explained_class(envelope, cls, standing.rights)
             decision = decide_class(envelope, cls, standing.rights)
-            verdict = f"{'allowed' if decision.allowed else 'denied'}: {decision.reason.value}"
-            answer = {"rows": rows, "decision": decision}
+            as_stale = ", as stale" if decision.stale else ""
+            verdict = f"allowed{as_stale}" if decision.allowed else f"denied: {decision.reason.value}"
+            helps = suggestion.for_record(rows)
+            answer = {"rows": [suggestion.told(row, helps) for row in rows], "decision": decision}
         damaged = standing.damage is not None
     if as_json:
         printing.emit({**answer, "damaged": damaged})
         return
-    _table(rows)
+    _table(rows, suggestion, of_record=record_id is not None)
     if verdict is not None:
         printing.say(verdict, bold=True)
+    if helps:
+        words = "to open one of these, with what its row names:"
+        printing.say("this would open what is closed here:" if verdict else words)
+        printing.command(helps)
     if damaged:
         printing.note(NO_LIST)
 
 
-def _table(rows: Sequence[Row]) -> None:
+def _require_id(record_id: str | None) -> None:
+    from nsstore.scope import check_record_id
+
+    if record_id is not None:
+        check_record_id("RECORD_ID", record_id)
+
+
+def _table(rows: Sequence[Row], suggestion: Suggestion, *, of_record: bool) -> None:
     printing.table(
-        ("dimension", "value", "how", "opened by, or what would open it"),
+        ("dimension", "value", "how", "opened by" if of_record else "opened by, or what would open it"),
         [
             (
                 row.dimension,
                 row.value or "",
                 row.how,
-                "; ".join(f"{number}: {words}" for number, words in row.opened) or (row.command or ""),
+                "; ".join(f"{number}: {words}" for number, words in row.opened)
+                or suggestion.brief(row, of_record=of_record),
             )
             for row in rows
         ],
-        flexible=(3,),
+        flexible=(1, 3),
         fold=True,
     )
 
@@ -93,6 +113,7 @@ def who_can_read(*, record_id: str, key: KeyFlags, store: str | None, as_json: b
     import nsstore
     from nsstore.policy import readability_class, readers
 
+    _require_id(record_id)
     with nsstore.open(store_path(store)) as opened:
         key.unlock(opened)
         found = readers(
@@ -121,11 +142,9 @@ def who_can_read(*, record_id: str, key: KeyFlags, store: str | None, as_json: b
 def find(store: OpenStore, record_id: str, verb: str) -> Header:
     """A record wherever it is, for the owner alone; audited. Raises :class:`NotVisible` for none."""
     from nsstore.audit import AuditEvent, EventKind
-    from nsstore.scope import check_record_id
     from nsstore.store import read_member
     from nsstore.store.namespaces import survey_names
 
-    check_record_id("RECORD_ID", record_id)
     for ns in survey_names(store.root).namespaces:
         leaf = store.leaf(ns)
         try:

@@ -36,7 +36,7 @@ OPTIONS: Final = (
     ("--agent", "To which agent of the user; may be given more than once.", True),
     (
         "--open-user",
-        "A user whose records are opened, in the named sessions and the one named as the asker's; group_share.",
+        "A user whose records are opened, in the named sessions and the one like the asker's; group_share.",
         True,
     ),
     ("--open-session", "A session that is opened.", True),
@@ -48,6 +48,16 @@ OPTIONS: Final = (
     ("--open-tool-context", "A tool context that is opened.", True),
     ("--open-task", "A task that is opened.", True),
 )
+
+
+VALUES: Final = {
+    "cross_session": ("--open-session", "--open-conversation", "--every-session"),
+    "cross_workspace": ("--open-workspace", "--every-workspace"),
+    "cross_agent": ("--open-agent", "--open-tool-context", "--open-task"),
+    "group_share": ("--open-user",),
+}
+"""The flags that say what a kind opens."""
+POLICIES: Final = frozenset({"personal", "lineage", "state_across_sessions"})
 
 
 def _ids(command: Callable[..., None]) -> Callable[..., None]:
@@ -106,6 +116,7 @@ def grant(
     if ALLOWLIST in kinds:
         _require_alone(named, opens)
     else:
+        _require_flags(kinds, given)
         check_kinds(named, to, opens)
     with nsstore.open(store_path(store)) as opened:
         standing = require_fit(opened.rights.standing())
@@ -134,6 +145,27 @@ def grant(
     if now >= made.expires:
         printing.note(
             f"it has expired already: a clock once showed {now}; `nsstore owner init --anew` forgets that"
+        )
+
+
+def _require_flags(kinds: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Require what each kind opens, and each kind of what is opened. Raises :class:`InvalidInput`."""
+    typed = {flag for flags in VALUES.values() for flag in flags if given[flag[2:].replace("-", "_")]}
+    if "personal" in kinds and typed:
+        raise InvalidInput(
+            "personal opens every own session and workspace, lineage and the agents of --agent by itself:"
+            f" leave out {', '.join(sorted(typed))}"
+        )
+    for kind, flags in VALUES.items():
+        if kind in kinds and typed.isdisjoint(flags):
+            *most, last = [flag if flag.startswith("--every") else f"{flag} ID" for flag in flags]
+            either = f"{', '.join(most)} or {last}" if most else last
+            raise InvalidInput(f"what does {kind} open? Give {either}")
+        if kind not in kinds and (without := [flag for flag in flags if flag in typed]):
+            raise InvalidInput(f"{without[0]} goes with {kind}: name that as a KIND too")
+    if given["every_project"] and not POLICIES.issuperset(kinds):
+        raise InvalidInput(
+            "--every-project goes with personal, lineage and state_across_sessions alone: give --project ID"
         )
 
 

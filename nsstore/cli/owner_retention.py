@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,11 +12,12 @@ from nsstore.cli.asker import Asker, of_tenant
 from nsstore.cli.flags import json_option, store_option, store_path
 from nsstore.cli.owner_key import KeyFlags, require_fit, why_option, with_key
 from nsstore.cli.verbs import Verbs, help_without_verb
-from nsstore.errors import InvalidInput, Refused
+from nsstore.errors import InvalidInput, Refused, StoreError
 
 if TYPE_CHECKING:
     from nsstore.policy import Pair
     from nsstore.rights import Kept, Standing, Statement
+    from nsstore.session import OpenStore
 
 ALWAYS: Final = "always"
 NOTHING: Final = "nothing is set for this tenant: no class has a duration, and legal_hold alone is held"
@@ -104,12 +105,38 @@ def set_(
         assert isinstance(changed, Kept)  # checked before anybody is asked for the passphrase
         if not as_json:
             _show(changed, numbered=False)
-        made = opened.rights.state(key.unlock(opened), whose, make)
+        signer = key.unlock(opened)
+        missing = list(_missing(opened, whose, release))
+        made = opened.rights.state(signer, whose, make)
     assert isinstance(made, Kept)
     if as_json:
         printing.emit(_told(made))
     else:
         printing.say(f"statement {made.seq}, until the next one or its revocation")
+    for one in missing:
+        printing.note(one)
+
+
+def _missing(store: OpenStore, tenant: Pair, released: Iterable[str]) -> Iterator[str]:
+    """Which of the records that are let go of are not here, as far as the tenant's ledgers are whole."""
+    from nsstore.store.namespaces import survey_names
+
+    left, forgotten, whole = set(released), set[str](), True
+    for ns in survey_names(store.root).namespaces if left else ():
+        if ns.tenant != tenant:
+            continue
+        try:
+            ledger = store.leaf(ns).read()
+        except StoreError:
+            whole = False  # `nsstore check` tells of it
+            continue
+        left -= ledger.members.keys()
+        forgotten |= left & ledger.forgotten.keys()
+    for record_id in sorted(left):
+        if record_id in forgotten:
+            yield f"{record_id} is forgotten already: to let go of it changes nothing"
+        elif whole:
+            yield f"no record of {'='.join(tenant)} has the id {record_id}: to let go of it changes nothing"
 
 
 @retention.command("show")

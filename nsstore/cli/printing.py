@@ -27,11 +27,16 @@ _UNPRINTABLE: Final = re.compile(
 )
 _CONTROL_OR_BREAK: Final = re.compile(f"{_UNPRINTABLE.pattern[:-1]}\t\n]")
 ABOVE: Final = "a record more sensitive than the own clearance is not written"
+WIDER: Final = (
+    "no kind of grant opens a record to other projects in this version, so none is written with it:"
+    " leave --privacy out, or give project_only"
+)
 MIN_WIDTH: Final = 40
 MIN_CELL: Final = 8
 MAX_WORD: Final = 36  # as long as a record id
 GAP: Final = 2
 INDENT: Final = "  "
+GOES_ON: Final = " \\"
 
 
 def is_terminal() -> bool:
@@ -106,9 +111,12 @@ def json_of(value: object) -> str:
     return _escaped_json(msgspec.json.encode(value).decode())
 
 
-def say(line: str = "", *, dim: bool = False, bold: bool = False, indent: int = 0) -> None:
-    """Print a line for a person, its words kept whole where a terminal is narrower than the line."""
-    shown = _fitted(printable(line), " " * indent, " " * indent)
+def say(line: str = "", *, mark: str = "", dim: bool = False, bold: bool = False, indent: int = 0) -> None:
+    """Print a line for a person, its words kept whole where a terminal is narrower than the line.
+
+    What does not fit stands below, ``indent`` columns in; so does the beginning, behind its ``mark``.
+    """
+    shown = _fitted(printable(line), mark.ljust(indent), " " * indent)
     click.echo(click.style(shown, dim=True) if dim else click.style(shown, bold=True) if bold else shown)
 
 
@@ -120,6 +128,9 @@ def body(text: str) -> None:
 def _fitted(line: str, first: str, following: str, stream: TextIO | None = None) -> str:
     if not (stream or sys.stdout).isatty() or len(first) + len(line) < MIN_WIDTH:
         return first + line
+    if not line.isascii():  # by the columns that characters take, and words as they stand in other scripts
+        left = max(MIN_WIDTH, width()) - max(len(first), len(following))
+        return first + f"\n{following}".join(_wrapped(line, left))
     # Long words stay whole, so that an id or a path can be copied.
     return textwrap.fill(
         line,
@@ -129,6 +140,13 @@ def _fitted(line: str, first: str, following: str, stream: TextIO | None = None)
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _wrapped(line: str, columns: int) -> list[str]:
+    """A line broken into as many columns, between words; only what is longer is broken inside."""
+    from rich.text import Text
+
+    return [one.plain.rstrip() for one in Text(line).wrap(console(), columns, overflow="fold")]
 
 
 def note(message: str, word: str = "note") -> None:
@@ -147,6 +165,31 @@ def fields(pairs: Iterable[tuple[str, str | None]]) -> None:
         if value is not None:
             shown = _fitted(one_line(value), f"{name}: ", "    ")
             click.echo(click.style(f"{name}:", dim=True) + shown[len(name) + 1 :])
+
+
+def command(parts: Iterable[str]) -> None:
+    """Print a command to be pasted: where a terminal is too narrow its lines end as a shell wants them to."""
+    line = INDENT
+    for part in parts:
+        if is_terminal() and line.strip() and len(line) + len(part) + len(GOES_ON) > width():
+            click.echo(line.rstrip() + GOES_ON)
+            line = INDENT * 2
+        line += f"{printable(part)} "
+    click.echo(line.rstrip())
+
+
+def block(cells: Iterable[str], below: Iterable[str]) -> None:
+    """Print a row for a person: its cells side by side, and each text below them, its words kept whole."""
+    _side_by_side([one_line(cell) for cell in cells])
+    for text in filter(None, below):
+        click.echo(_fitted(one_line(text), INDENT, INDENT * 2))
+
+
+def entry(cells: Sequence[str], text: str, limit: int) -> None:
+    """Print a row for a person: its cells side by side, and below them its text, in all of the width."""
+    _side_by_side([one_line(cell) for cell in cells], dim=True)
+    for line in _wrapped(one_line(excerpt(text), limit), max(MIN_CELL, width() - len(INDENT))):
+        click.echo(INDENT + line)
 
 
 def table(
@@ -197,13 +240,7 @@ def _least(cells: Iterable[str], *, fold: bool) -> int:
 
 def _stacked(cells: Sequence[str], cut: set[int], *, fold: bool) -> None:
     """Print one row on as many lines as it needs: whole cells side by side, the fitted ones below them."""
-    line = ""
-    for cell in [cell for at, cell in enumerate(cells) if at not in cut and cell]:
-        if line and len(line) + GAP + len(cell) > width():
-            click.echo(line)
-            line = ""
-        line += f"{' ' * GAP if line else ''}{cell}"
-    click.echo(line)
+    _side_by_side([cell for at, cell in enumerate(cells) if at not in cut])
     for cell in [cells[at] for at in sorted(cut) if cells[at]]:
         if fold:
             click.echo(_fitted(cell, INDENT, INDENT))
@@ -213,6 +250,17 @@ def _stacked(cells: Sequence[str], cut: set[int], *, fold: bool) -> None:
             text = Text(cell)
             text.truncate(max(MIN_CELL, width() - len(INDENT)), overflow="ellipsis")
             click.echo(INDENT + text.plain)
+
+
+def _side_by_side(cells: Iterable[str], *, dim: bool = False) -> None:
+    """Print cells on one line, and what does not fit there further in on the next."""
+    line = before = ""
+    for cell in filter(None, cells):
+        if line and len(line) + GAP + len(cell) > width():
+            click.echo(click.style(line, dim=True) if dim else line)
+            line, before = "", INDENT * 2
+        line += f"{' ' * GAP if line else before}{cell}"
+    click.echo(click.style(line, dim=True) if dim else line)
 
 
 def _widths(needed: list[int], least: dict[int, int], whole: int) -> dict[int, int]:
@@ -249,6 +297,8 @@ def words_of(err: StoreError) -> str:
         return f"{err}: `nsstore check` names what to put back"
     if isinstance(err, Refused) and err.reason == "above_clearance":
         return f"{ABOVE}: give a higher --clearance or a lower --sensitivity"
+    if isinstance(err, Refused) and err.reason == "privacy_needs_grant":
+        return WIDER
     return str(err)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,38 +12,68 @@ from nsstore.cli import printing
 
 if TYPE_CHECKING:
     from nsstore.search.engine import Hit
+    from nsstore.session import Session
     from nsstore.store import Found, Provenance
     from nsstore.writers.forget import ForgetReceipt
+    from nsstore.writers.note import Receipt
 
 EXCERPT = 240
 WORD = re.compile(r"\w+")
 STALE = "Stale, of an allowed other branch or baseline:"
+WHOSE = {
+    "user_id": "user",
+    "session_id": "session",
+    "conversation_id": "conversation",
+    "workspace_id": "workspace",
+    "agent_id": "agent",
+    "tool_context": "tool context",
+    "task_id": "task",
+}
+Fields = Mapping[str, str | None]
 
 
-def hits(found: tuple[Hit, ...]) -> None:
+def own_fields(session: Session) -> Fields:
+    """The asker's own scope, by field name as in a provenance."""
+    from nsstore.scope import envelope_fields
+
+    return envelope_fields(session.envelope)
+
+
+def whose(of: Fields, own: Fields) -> str:
+    """Whose a record is, as far as it is not the asker's own; of another user, the session in any case."""
+    shared = of["user_id"] != own["user_id"]
+    return " · ".join(
+        f"{words} {of[name]}"
+        for name, words in WHOSE.items()
+        if of[name] is not None
+        and (of[name] != own[name] or (shared and name in ("session_id", "conversation_id")))
+    )
+
+
+def hits(found: tuple[Hit, ...], own: Fields) -> None:
     """Print what a search found, best first: in blocks on a terminal, else as rows."""
     if not printing.is_terminal():
-        _rows(found)
+        _rows(found, own)
         return
     for place, hit in enumerate(found, 1):
-        _block(f"{place}.", hit)
+        _block(f"{place}. ", hit, own)
 
 
-def stale_hits(found: tuple[Hit, ...]) -> None:
+def stale_hits(found: tuple[Hit, ...], own: Fields) -> None:
     """Print what a search found of other branches or baselines: apart on a terminal, and each hit marked."""
     if not printing.is_terminal():
-        _rows(found, stale=True)
+        _rows(found, own, stale=True)
         return
     printing.say()
     printing.say(STALE, bold=True)
     for place, hit in enumerate(found, 1):
-        _block(f"{place}. stale:", hit, _place(hit))
+        _block(f"{place}. ", hit, own, stale=True)
 
 
-def _rows(found: tuple[Hit, ...], *, stale: bool = False) -> None:
+def _rows(found: tuple[Hit, ...], own: Fields, *, stale: bool = False) -> None:
     """Hits as rows for a program; what is stale says of which branch and baseline it is."""
     printing.table(
-        ("score", "record", "created", "stale", "title", "text"),
+        ("score", "record", "created", "stale", "title", "text", "whose"),
         [
             (
                 f"{hit.score:.3f}",
@@ -52,22 +82,27 @@ def _rows(found: tuple[Hit, ...], *, stale: bool = False) -> None:
                 _place(hit) if stale else "",
                 hit.title or "",
                 hit.text,
+                whose(hit.provenance.scope, own),
             )
             for hit in found
         ],
     )
 
 
-def _block(mark: str, hit: Hit, *more: str) -> None:
-    printing.say(f"{mark} {_cut(hit.title or hit.text)}", bold=True)
+def _block(mark: str, hit: Hit, own: Fields, *, stale: bool = False) -> None:
+    """One hit on lines of its own, each below the first word behind its number."""
+    first = _cut(hit.title or hit.text)
+    printing.say(f"stale: {first}" if stale else first, mark=mark, bold=True, indent=len(mark))
     if hit.title:
-        printing.say(_cut(hit.text), indent=3)
+        printing.say(_cut(hit.text), indent=len(mark))
     for line in (
         f"{hit.record_id}  {printing.when(hit.created_at)}  score {hit.score:.2f}",
-        *more,
+        whose(hit.provenance.scope, own),
+        _place(hit) if stale else "",
         f"matched {', '.join(_matched(hit))}",
     ):
-        printing.say(line, dim=True, indent=3)
+        if line:
+            printing.say(line, dim=True, indent=len(mark))
 
 
 def _matched(hit: Hit) -> Iterator[str]:
@@ -91,10 +126,15 @@ def _cut(text: str) -> str:
     return printing.one_line(printing.excerpt(text), EXCERPT)
 
 
-def show(found: Found, *, only_text: bool, as_json: bool) -> None:
-    """Print a record as JSON, as its text alone, or with its provenance above the text."""
-    if as_json:
+def show(found: Found, *, only_text: bool, as_json: bool, newer: Sequence[str] | None = None) -> None:
+    """Print a record as JSON, as its text alone, or with its provenance above the text.
+
+    ``newer`` are the current versions that took its place, if somebody looked for them.
+    """
+    if as_json and newer is None:
         printing.emit(found)
+    elif as_json:
+        emit_with(found, superseded_by=newer)
     elif only_text and not printing.is_terminal():
         click.echo(found.text.encode(), nl=False)
     elif only_text:
@@ -156,16 +196,43 @@ def scope_line(provenance: Provenance) -> str:
     return "  ".join(f"{name}={value}" for name, value in given)
 
 
-def rows(records: tuple[Found, ...]) -> None:
-    """Print records as rows: id, time, and what they say. That there are none is told on a terminal alone."""
-    if not records:
-        if printing.is_terminal():
-            printing.say("nothing here in this scope")
-        return
-    printing.table(
-        ("record", "created", "title or text"),
-        [(one.record_id, printing.when(one.created_at), _named(one)) for one in records],
-    )
+def emit_with(value: Found | Receipt, **more: object) -> None:
+    """Print a value of the library as JSON, with what the command found out beside it."""
+    import msgspec
+
+    printing.emit({**msgspec.to_builtins(value), **more})
+
+
+def newest_of(versions: tuple[Found, ...], record_id: str) -> list[str]:
+    """The current ones of the versions that took the place of a record, through others or at once."""
+    current = [one for one in versions if not one.stale]
+    newer = {record_id}
+    for one in reversed(current):  # the oldest first: what it supersedes came before it
+        if newer & {*one.supersedes}:
+            newer.add(one.record_id)
+    gone = {old for one in current for old in one.supersedes}
+    return [one.record_id for one in current if one.record_id in newer - gone - {record_id}]
+
+
+def rows(records: tuple[Found, ...], own: Fields, *, whole: bool = False) -> None:
+    """Print records: id, time, what they say, and whose they are if not the asker's own.
+
+    With ``whole`` a title does not stand for the text. That there are none is told on a terminal alone.
+    """
+    told = printing.is_terminal()
+    if told and not records:
+        printing.say("nothing here in this scope")
+    for one in records if told else ():
+        head = (one.record_id, printing.when(one.created_at), whose(one.provenance.scope, own))
+        printing.entry(head, _named(one, whole=whole), EXCERPT)
+    if not told:
+        printing.table(
+            ("record", "created", "title or text", "whose"),
+            [
+                (one.record_id, one.created_at, _named(one, whole=whole), whose(one.provenance.scope, own))
+                for one in records
+            ],
+        )
 
 
 def show_forgotten(done: ForgetReceipt, *, as_json: bool) -> None:
@@ -179,7 +246,14 @@ def show_forgotten(done: ForgetReceipt, *, as_json: bool) -> None:
     printing.note(f"{number} would be forgotten" if done.proof is None else f"{number} forgotten for good")
 
 
-def _named(found: Found) -> str:
-    """A document's key and text, or a record's title, or its text; what is stale says so first."""
-    named = f"{found.key}: {found.text}" if found.key else found.title or found.text
+def _named(found: Found, *, whole: bool) -> str:
+    """A document's key and text, or a record's title, or its text; what is stale says so first.
+
+    With ``whole`` there is the text in any case, and no key, since it is the same one in every version.
+    """
+    named = found.title or found.text
+    if whole:
+        named = f"{found.title}: {found.text}" if found.title else found.text
+    elif found.key:
+        named = f"{found.key}: {found.text}"
     return f"(stale) {named}" if found.stale else named

@@ -23,7 +23,7 @@ from nsstore.cli.flags import (
     text_option,
     ttl_option,
 )
-from nsstore.cli.records import rows, show, show_forgotten
+from nsstore.cli.records import own_fields, rows, show, show_forgotten
 from nsstore.cli.verbs import Verbs, help_without_verb
 from nsstore.errors import InvalidInput, Refused
 
@@ -127,7 +127,7 @@ def list_(asker: Asker, *, as_json: bool) -> None:
     if as_json:
         printing.emit({"items": found})
     else:
-        rows(found)
+        rows(found, own_fields(session))
 
 
 @state.command("history")
@@ -140,7 +140,7 @@ def history(asker: Asker, *, key: str, as_json: bool) -> None:
     if as_json:
         printing.emit({"versions": versions})
     else:
-        rows(versions)
+        rows(versions, own_fields(session), whole=True)
 
 
 @state.command("forget")

@@ -9,10 +9,11 @@ import msgspec
 
 if TYPE_CHECKING:
     from nsstore.policy import Asker, Opens
-    from nsstore.rights import Kept, Standing, Statement
+    from nsstore.rights import Kept, Revoked, Standing, Statement
 
 WARN_DAYS: Final = 30
 RETENTION: Final = "retention"
+LABELS: Final = {RETENTION: "sets", "revoke": "ends", "owner": "key", "accepted": "gives up"}
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +43,21 @@ def told(standing: Standing) -> list[Told]:
         _told(one, _state(one, standing.now, newest, revoked=one.seq in gone, pending=at >= known))
         for at, one in enumerate(every)
     ]
+
+
+def labelled(one: Told) -> tuple[str, str]:
+    """What a statement does, and what it does it to: most open something."""
+    label = LABELS.get(one.what, "opens")
+    return label, one.opens.removeprefix("given up: ").removeprefix("key ")
+
+
+def revocation(standing: Standing, number: int) -> Revoked | None:
+    """The statement that ended another one, the first if there are more."""
+    from nsstore.rights import Revoked
+
+    listing = standing.listing
+    every = [one.statement for one in (*listing.known, *listing.beyond)]
+    return next((one for one in every if isinstance(one, Revoked) and one.number == number), None)
 
 
 def soon(standing: Standing) -> list[Told]:
@@ -82,7 +98,11 @@ def _told(one: Statement, state: str) -> Told:
         what, opens = "revoke", f"statement {one.number}"
     elif isinstance(one, Accepted):
         what = "accepted"
-        opens = f"given up: namespaces: {one.namespaces}; events: {one.events}; records: {one.records}"
+        opens = (
+            f"given up: namespaces: {one.namespaces}; events: {one.events}; records: {one.records}"
+            if one.namespaces
+            else f"given up: events of an audit: {one.events}"
+        )
     else:
         opens = f"key {one.public[:16]}"
     return Told(

@@ -92,7 +92,10 @@ def _ended(verbs: Verbs, given: list[str], extra: MutableMapping[str, Any]) -> i
     except BrokenPipeError:
         sys.stdout = io.StringIO()  # the interpreter flushes it once more when it ends
         return PIPE_CLOSED
-    except (KeyboardInterrupt, click.Abort):
+    except click.Abort:  # somebody who was asked said no, or went away
+        note("nothing is changed")
+        return INTERRUPTED
+    except KeyboardInterrupt:
         return INTERRUPTED
     except click.ClickException as err:
         return _tell("usage", _usage(err), USAGE, as_json=as_json)
@@ -112,7 +115,8 @@ def _usage(err: click.ClickException) -> str:
         below = {flag for one in ctx.command.commands.values() for param in one.params for flag in param.opts}
         if err.option_name in below:
             return f"{err.option_name} goes after the verb (see `{path} --help`)"
-    return f"{err.format_message()} (see `{path} --help`)"
+    message = err.format_message().replace("\n\t", " ").replace(",\n\t", ", ")
+    return f"{message} (see `{path} --help`)"
 
 
 def _tell(kind: str, message: str, code: int, *, as_json: bool, retryable: bool = False) -> int:

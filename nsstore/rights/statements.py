@@ -130,14 +130,14 @@ class Revoked(_Statement, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class Accepted(_Statement, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="accepted"):
-    """The owner gives up what namespaces have lost, once: these, at these heads, and no others.
+    """The owner gives up what namespaces, or an audit, have lost, once: exactly this, and nothing else.
 
     ``digest`` names each of the ``namespaces`` with the head that it gives up, the one that it goes on
     from, and its lost records (``docs/format.md``, "Rights"); ``events`` and ``records`` are how many
-    are given up in all.
+    are given up in all. With no ``namespaces`` it is a gap of one tenant's audit that is given up.
     """
 
-    namespaces: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    namespaces: Number
     events: Number
     records: Number
     digest: Hex64

@@ -24,7 +24,8 @@ from nsstore.store.rights import NOT_KNOWN
 from nsstore.store.store import Store
 
 HELD: Final = (
-    "{} held by their retention class: only the owner lets them go, and leave_held forgets the others"
+    "{} retention class: only the owner lets them go (`nsstore owner retention`), and"
+    " `--leave-held` forgets the others"
 )
 
 
@@ -117,7 +118,8 @@ def forget_below(
     """Forget every record of a session, project, user or tenant; what others hold beside it stays.
 
     For whoever holds store and trust home: no session can. Everything is looked at before the first
-    record is forgotten, and a second time under the lock of its namespace. Raises :class:`Refused` for
+    record is forgotten, and a second time under the lock of its namespace. ``dry_run`` forgets nothing, and
+    is refused what the run itself would be. Raises :class:`Refused` for
     held records unless ``leave_held``; :class:`IntegrityError` for damaged ones, and closed namespaces,
     unless ``even_damaged``: then what cannot be proven is forgotten as well (but for documents, whose
     owner is not known then), and closed namespaces are passed over and told. What dead writers left of
@@ -155,7 +157,7 @@ def expire(store: Store, below: Below, *, dry_run: bool = False) -> tuple[Erasur
 def _run(
     store: Store, below: Below, select: Select, verb: str, *, dry_run: bool, leave_held: bool, skip: bool
 ) -> tuple[Erasure, ...]:
-    if not dry_run and store.kept(below.tenant).unknown:
+    if store.kept(below.tenant).unknown:
         raise Refused(NOT_KNOWN, reason="holds_unknown")
     spaces = [ns for ns in survey_names(store.root, below.tenant).namespaces if below.reaches(ns)]
     if not dry_run:
@@ -163,8 +165,8 @@ def _run(
             _finish(store.leaf(ns))
     seen = [_dry(store.leaf(ns), select, skip=skip) for ns in spaces]
     held = sum(one.held for one in seen)
-    if held and not leave_held and not dry_run:
-        words = f"{held} record{'s are' if held > 1 else ' is'}"
+    if held and not leave_held:
+        words = f"{held} records are held by their" if held > 1 else "1 record is held by its"
         raise Refused(HELD.format(words), reason="legal_hold")
     told = [one for one in seen if one.records or one.held or one.left or one.closed]
     if dry_run:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 
 from nsstore import layout
-from nsstore.audit import verify
 from nsstore.errors import InvalidInput, Refused
 from nsstore.incident import IncidentKind
 from nsstore.root import Root, failure, lies_in_one_that_holds, real_path
+from nsstore.scope import Namespace
 from nsstore.store.accept import Lacking, losses
 from nsstore.store.archive import NO_BACKUP, ArchiveReader, Head
+from nsstore.store.audits import tenants_of, verdict_of
 from nsstore.store.backup import TRUST
+from nsstore.store.gone import Gone, gone
 from nsstore.store.making import STORE_FILE
 from nsstore.store.namespaces import survey_names
 from nsstore.store.putting import Putting
+from nsstore.store.remains import Remains
 from nsstore.store.site import NOT_FREE, Site, require_site
 from nsstore.store.store import Store
 from nsstore.trust import Keys, base, open_trust, require_not_lost
@@ -30,15 +34,18 @@ from nsstore.trust.restore import require_free, restore_elsewhere
 from nsstore.trust.stock import Stock
 
 Path = str | os.PathLike[str]
+GAPS: Final = "{} events are gone"
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """What was put back, and what of it is not as the trust home of this machine knows it.
 
-    ``kept_out`` are records that were forgotten after the backup, as a later ledger says, ``brought``
-    those that were written after it and came from there, and ``passed_by`` names among what is left where a
-    link, or something else that is no file of a store, stands; ``lacking`` is what stays closed until the
-    owner accepts it, ``rights`` why no grant opens anything, ``audits`` what the audits lack.
+    ``kept_out`` are records that were forgotten after the backup, as a later ledger says. From what is left
+    came ``brought`` records and ``events`` of audits that were written after it, and whole the namespaces
+    ``begun`` since; ``left`` is what could not be taken from there, each with the reason, and ``passed_by``
+    names where a link, or something else that is no file of a store, stands. ``lacking`` is what stays closed
+    until the owner accepts it, ``gone`` what the trust home knows and neither backup nor remains show,
+    ``rights`` why no grant opens anything, ``audits`` what the audits lack.
     """
 
     store_id: str
@@ -48,12 +55,22 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     records: int
     kept_out: tuple[tuple[str, str], ...]
     brought: int
+    begun: tuple[str, ...]
+    events: int
+    left: tuple[tuple[str, str], ...]
     passed_by: tuple[str, ...]
     lacking: Lacking
+    gone: tuple[Gone, ...]
     rights: IncidentKind | None
     audits: tuple[tuple[str, str], ...]
     keys: int
     anchors: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing, closed, or was left behind."""
+        lacks = self.lacking.losses or self.lacking.others or self.gone or self.audits
+        return not (lacks or self.left or self.passed_by or self.rights is not None)
 
 
 def restore(
@@ -70,7 +87,8 @@ def restore(
     All of its files come first, then the trust home, to which only what it lacks is added, then the
     claim: cut short anywhere, the directory is no store, and the same backup can be restored there again.
     What others put there meanwhile stays, and no store is made of it. ``old`` is what is left of the
-    store: where its ledgers prove what happened after the backup, they count instead of the older ones.
+    store: where its ledgers prove what happened after the backup, they count instead of the older ones, and
+    namespaces and audits that the trust home knows to have been begun since are taken from there.
     Raises :class:`InvalidInput` for what is no backup, or a place that is not free, :class:`Refused` for
     a backup that is not as it was written or a wrong passphrase, where the store still stands, and
     (retryable) while somebody else makes a store there.
@@ -86,7 +104,10 @@ def restore(
         keys = _keys(stock, store_id, trust_home)
         with Site(path, store_id) as site:
             _require_place(path, trust_home, store_id)  # whoever asked for the passphrase waited
-            put = Putting(site, store_id, keys, None if old is None else _old_root(old, site.root))
+            remains = None
+            if old is not None:
+                remains = Remains(_old_root(old, site.root), _home(store_id, trust_home), stock, keys)
+            put = Putting(site, store_id, keys, remains)
             try:
                 while (member := reader.next()) is not None:
                     put.take(member, reader)
@@ -123,7 +144,8 @@ def _made(site: Site, put: Putting, stock: Stock, head: Head, trust_home: Path |
         looking = Store(root, trust)
         lacking = losses(looking)
         rights = looking.rights.standing().damage
-        audits = _audits(looking)
+        shown = survey_names(root).namespaces
+        nowhere, audits = gone(looking, shown), _audits(looking, shown)
     finally:
         trust.close()
     return Restored(
@@ -134,8 +156,12 @@ def _made(site: Site, put: Putting, stock: Stock, head: Head, trust_home: Path |
         records=put.records,
         kept_out=tuple(put.kept_out),
         brought=put.brought,
-        passed_by=tuple(put.passed_by),
+        begun=tuple(put.begun),
+        events=put.audits.brought,
+        left=tuple(put.left),
+        passed_by=put.passed_by,
         lacking=lacking,
+        gone=nowhere,
         rights=rights,
         audits=audits,
         keys=added.keys,
@@ -143,12 +169,14 @@ def _made(site: Site, put: Putting, stock: Stock, head: Head, trust_home: Path |
     )
 
 
-def _audits(store: Store) -> tuple[tuple[str, str], ...]:
-    """What is wrong with the audits of tenants that have a namespace."""
+def _audits(store: Store, shown: Sequence[Namespace]) -> tuple[tuple[str, str], ...]:
+    """What is wrong with the audits of tenants that have a namespace, or that the trust home knows."""
     faults: list[tuple[str, str]] = []
-    for tenant in sorted({ns.tenant for ns in survey_names(store.root).namespaces}):
-        path = layout.audit_dir(tenant)
-        faults += [(path, fault) for fault in verify(store.audit, tenant).faults]
+    for tenant in tenants_of(store, shown):
+        path, verdict = layout.audit_dir(tenant), verdict_of(store, tenant)
+        faults += [(path, fault) for fault in verdict.faults]
+        if verdict.gaps:
+            faults.append((path, GAPS.format(verdict.gaps)))
     return tuple(faults)
 
 
@@ -160,6 +188,14 @@ def _keys(stock: Stock, store_id: bytes, trust_home: Path | None) -> Keys:
         require_same(present, given)
         return Keys(given.active, given.masters | present.masters)
     return given
+
+
+def _home(store_id: bytes, trust_home: Path | None) -> Root | None:
+    """The trust home of this machine, if it has one for the store."""
+    try:
+        return open_home(base(trust_home), store_id)
+    except Refused:
+        return None
 
 
 def _old_root(old: Path, root: Root) -> Root:

@@ -106,6 +106,10 @@ class Witness:
             tenant, AuditEvent(event=event, verb="owner", reason=f"statement {number}", digest=told)
         )
 
+    def recall(self, place: Place, kind: IncidentKind, what: str, incident_id: str) -> None:
+        """Take over the id of an incident that the audit tells of, so that it is not told again."""
+        self._known.setdefault((place.ns, kind, what), incident_id)
+
     def fail(self, place: Place, kind: IncidentKind, what: str) -> IntegrityError:
         """Audit that something genuine is damaged, and return the error to raise."""
         incident_id = self.tell(place, kind, what)

@@ -218,3 +218,30 @@ def test_a_head_that_proves_nothing_closes(office: Office) -> None:
     with pytest.raises(WitnessError):
         office.log().require_ready(ACME)
     assert office.month(DECEMBER).read_bytes() == before
+
+
+def only(*gap: int) -> Callable[[int, int], bool]:
+    """An owner who accepted one gap."""
+    return lambda first, last: (first, last) == gap
+
+
+def test_an_accepted_gap_is_told_and_no_fault(office: Office) -> None:
+    """Only the very gap that is accepted counts as none, before the chain tells of it and after."""
+    log = office.log()
+    for _ in range(5):
+        log.append(ACME, AuditEvent(event=EventKind.DENIED))
+    log.close()
+    month = office.month()
+    lines = month.read_bytes().splitlines(keepends=True)
+    month.write_bytes(b"".join(lines[:2]))
+    pending = verify(office.log(), ACME)
+    assert (pending.lost, pending.gaps, len(pending.faults)) == (((2, 4),), 0, 1)
+    assert verify(office.log(), ACME, only(2, 4)).whole
+    office.log().append(ACME, AuditEvent(event=EventKind.DENIED))
+    told = verify(office.log(), ACME)
+    assert (told.lost, told.gaps, told.faults) == (((2, 4),), 3, ())
+    for gap, whole in (((2, 4), True), ((2, 3), False), ((1, 4), False)):
+        verdict = verify(office.log(), ACME, only(*gap))
+        assert (verdict.whole, verdict.accepted) == (whole, 3 if whole else 0)
+    month.write_bytes(b"".join(month.read_bytes().splitlines(keepends=True)[:2]))
+    assert not verify(office.log(), ACME, only(2, 4)).whole

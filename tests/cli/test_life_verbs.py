@@ -288,6 +288,7 @@ def test_forget_asks_before_a_whole_scope(person: Person, monkeypatch: pytest.Mo
     monkeypatch.setattr(printing, "somebody_answers", lambda: True)
     refused = person("forget", "--whole", "user", given="n\n")
     assert refused.exit_code == 130
+    assert refused.stderr.endswith("nsstore: note: nothing is changed\n")
     assert "Forget 1 record of tenant acme, user ada for good?" in refused.stderr
     assert len(person.json("list")["items"]) == 1
     assert person("forget", "--whole", "user", given="y\n").exit_code == 0
@@ -363,3 +364,19 @@ def test_the_file_of_an_edit_is_private_under_any_umask(person: Person, editor: 
     finally:
         os.umask(before)
     assert all(stat.S_IMODE(int(mode)) & 0o077 == 0 for mode in modes.read_text().split())
+
+
+def test_a_dry_run_promises_what_the_run_does(person: Person) -> None:
+    """Held records end a whole scope's dry run as they end the run, in words that name the flag."""
+    person.remember("held", "--retention-class", "legal_hold")
+    person.remember("plain")
+    dry = person("forget", "--whole", "session", "--dry-run")
+    real = person("forget", "--whole", "session", "--unattended")
+    assert (dry.exit_code, real.exit_code) == (5, 5)
+    assert dry.stderr == real.stderr
+    assert "1 record is held" in dry.stderr
+    assert "--leave-held" in dry.stderr
+    assert "leave_held" not in dry.stderr
+    seen = person.json("forget", "--whole", "session", "--dry-run", "--leave-held")
+    assert (seen["records"], seen["dry_run"]) == (1, True)
+    assert person.json("forget", "--whole", "session", "--unattended", "--leave-held")["records"] == 1

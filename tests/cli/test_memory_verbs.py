@@ -30,13 +30,13 @@ def test_a_remembered_text_is_found_again(person: Person) -> None:
 
 
 def test_json_is_the_librarys_own(person: Person) -> None:
-    """Each answer in JSON has exactly the fields of the library's type, and nothing stands beside it."""
+    """Each answer in JSON has the fields of the library's type, and last what the command itself found."""
     receipt = person.json("remember", "one two three", "--ext", '{"n": 1}')
-    assert tuple(receipt) == Receipt.__struct_fields__
+    assert tuple(receipt) == (*Receipt.__struct_fields__, "beside")
     assert tuple(person.json("search", "two")) == Answer.__struct_fields__
     assert tuple(person.json("list")) == Listing.__struct_fields__
     found = person.json("get", receipt["record_id"])
-    assert tuple(found) == Found.__struct_fields__
+    assert tuple(found) == (*Found.__struct_fields__, "superseded_by")
     assert found["ext"] == {"n": 1}
     assert [one["record_id"] for one in person.json("history", receipt["record_id"])["versions"]] == [
         receipt["record_id"]

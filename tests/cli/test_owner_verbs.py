@@ -57,7 +57,7 @@ def test_a_grant_from_beginning_to_end(owner: Person) -> None:
     assert shown["opens"]["agents"] == ["codex"]
     assert "opens: agents: codex" in owner.ok("owner", "show", "1")
     revoked = owner.json("owner", "revoke", "1", "--why", "done", "--assurance", "ci", *unattended(owner))
-    assert revoked == {"number": 2, "revoked": 1}
+    assert revoked == {"number": 2, "revoked": 1, "still_open_by": []}
     assert owner("get", theirs).exit_code == 4
     assert owner("owner", "revoke", "1", "--why", "again", *unattended(owner)).exit_code == 3
     assert owner("owner", "show", "7").exit_code == 3
@@ -68,8 +68,8 @@ def test_explain_says_why(owner: Person) -> None:
     theirs = owner.remember("of codex", "--agent", "codex")
     rows = {row["dimension"]: row for row in owner.json("owner", "explain")["rows"]}
     assert rows["agent"]["how"] == "equal"
-    assert rows["agent"]["command"] == "nsstore owner grant cross_agent --open-agent ID"
-    assert rows["tenant"]["command"] == "nothing opens this"
+    assert "cross_agent" in rows["agent"]["command"]
+    assert rows["tenant"]["reason"] == "nothing opens this"
     closed = owner.json("owner", "explain", theirs, *unattended(owner))
     assert closed["decision"] == {"allowed": False, "reason": "other_agent", "stale": False}
     owner.ok(*GRANT, "--days", "200", *unattended(owner))

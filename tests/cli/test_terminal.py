@@ -78,7 +78,7 @@ def test_a_text_keeps_its_lines(full: Person) -> None:
     full.ok("state", "put", "plan", text)
     for args in (("get", record_id), ("get", record_id, "--text"), ("state", "get", "plan", "--text")):
         assert text in at_terminal(full, *args), args
-    assert re.search(r"\d\d:\d\dZ ", at_terminal(full, "list"))
+    assert re.search(r"\d\d:\d\dZ\b", at_terminal(full, "list"))
 
 
 def test_notes_fit_the_terminal(full: Person) -> None:
@@ -129,7 +129,7 @@ def test_an_id_is_never_cut(full: Person, columns: int) -> None:
     shown = ESCAPE.sub("", at_terminal(full, "list", columns=columns))
     assert all(len(line) <= max(columns, 36) for line in shown.splitlines())
     if columns <= 60:
-        assert shown.splitlines()[1].startswith("  a release" if columns > 53 else "2026-")
+        assert shown.splitlines()[1].startswith("  a release" if columns > 54 else "    2026-")
 
 
 def test_a_dumb_terminal_gets_no_bar(full: Person) -> None:

@@ -94,8 +94,8 @@ def _not_whole(*_: object) -> AuditVerdict:
     return AuditVerdict(events=1, whole=False, gaps=0, faults=("a fault",))
 
 
-def _no_metadata_rule(ext: object) -> object:
-    del ext
+def _no_metadata_rule(ext: object, *, original: str | None = None) -> object:
+    del ext, original
     return None
 
 
