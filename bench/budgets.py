@@ -24,6 +24,8 @@ Subject = Literal[
     "superseded",
     "while_folding",
     "search_wide",
+    "mcp_search",
+    "hook_start",
 ]
 
 
@@ -116,7 +118,27 @@ SEARCHES: Final = (
     _search("while_folding", "no_fold", 2.5, "search while a fold runs, 10,000 records"),
     _search("search_wide", "one_namespace", 2, f"{_TEN}, 1,000 sessions of 20 under one grant"),
 )
-BUDGETS: Final = WRITES + SEARCHES
+FACES: Final = (
+    Budget(
+        name="mcp_search_vs_empty_call",
+        what="search through the tools, round trip p50, 1,000 records",
+        subject="mcp_search",
+        baseline="empty_call",
+        max_ratio=2,
+        unit="one question of eight words, five hits",
+        how="two servers, one client, round robin, ratio of medians",
+    ),
+    Budget(
+        name="hook_start_vs_bare_imports",
+        what="the hook of a session's start as a process, p50",
+        subject="hook_start",
+        baseline="bare_imports",
+        max_ratio=4,
+        unit="one process",
+        how="processes in turn, ratio of medians",
+    ),
+)
+BUDGETS: Final = WRITES + SEARCHES + FACES
 LIMITS: Final = {"threads": 40, "descriptors": 200, "megabytes": 300}
 """What 10,000 namespaces may cost that are searched at random twice, in memory as growth."""
 

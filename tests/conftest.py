@@ -22,6 +22,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             ("HOME", home),
             ("XDG_STATE_HOME", home / "state"),
             ("XDG_CACHE_HOME", home / "cache"),
+            ("XDG_CONFIG_HOME", home / "config"),
             ("NSSTORE_TRUST_HOME", home / "trust"),
         ):
             patch.setenv(name, str(folder))

@@ -29,8 +29,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     ``tags`` and ``supersedes`` may come in any order; ``ext`` is free metadata that no decision
     reads and that may not name a field of the header. ``expires_at`` is a time that names its zone,
-    ``ttl`` a length of time, in seconds or as a ``timedelta``: one of the two, or neither. Checked when
-    it is written.
+    ``ttl`` a length of time, in seconds or as a ``timedelta``: one of the two, or neither. ``original`` is
+    the foreign front matter of an import, whole, kept as ``ext.original``. Checked when it is written.
     """
 
     text: str
@@ -46,6 +46,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     imported_from: ImportedFrom | None = None
     expires_at: str | datetime | None = None
     ttl: float | timedelta | None = None
+    original: str | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +77,7 @@ def draft(store: Store, envelope: ScopeEnvelope, note: Note, *, area: Area, key:
         and note.imported_from is None
         and note.expires_at is None
         and note.ttl is None
+        and note.original is None
         and note.retention_class not in kept.durations
     ):
         return common.draft(note.text)
@@ -85,7 +87,7 @@ def draft(store: Store, envelope: ScopeEnvelope, note: Note, *, area: Area, key:
     header = msgspec.structs.replace(
         given,
         idempotency=same_key[0] if same_key else None,
-        ext=None if note.ext is None else record.check_ext(note.ext),
+        ext=record.check_ext(note.ext, original=note.original),
         imported_from=note.imported_from,
         expires_at=expiry(now, retention_class, kept, expires_at=note.expires_at, ttl=note.ttl),
     )
@@ -141,6 +143,7 @@ def idempotency_digests(store: Store, envelope: ScopeEnvelope, key: str | None) 
 
 _OWN_TO_EACH_WRITE: Final = (
     *("record_id", "created_at", "expires_at", "idempotency", "seq", "prev", "salt", "seal"),
+    "commit",  # a host finds it out again for each call: a retry may come after the code moved on
 )
 
 

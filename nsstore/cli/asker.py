@@ -1,10 +1,10 @@
-"""Who asks: every dimension from its flag or its variable, and none from anywhere else."""
+"""Who asks: every dimension from where the host found it, flags first, and none made up."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +25,7 @@ from nsstore.errors import InvalidInput
 if TYPE_CHECKING:
     from msgspec import UnsetType
 
+    from nsstore.host import Inferred
     from nsstore.scope import NotApplicable
     from nsstore.session import OpenStore, Session
     from nsstore.store import Below
@@ -33,12 +34,18 @@ SOURCE_TOOL: Final = "nsstore-cli"
 
 
 class Asker:
-    """The scope a person gave, and the way to a session of it."""
+    """The scope a person gave or is in, and the way to a session of it."""
 
-    def __init__(self, store: str | None, given: dict[str, str], lists: dict[str, tuple[str, ...]]) -> None:
-        self._store = store
+    def __init__(
+        self,
+        given: dict[str, str],
+        lists: dict[str, tuple[str, ...]],
+        inferred: Inferred | None = None,
+    ) -> None:
+        self._store = given.get("store")
         self._given = given
         self._lists = lists
+        self._inferred = inferred
 
     @contextmanager
     def open(self) -> Generator[OpenStore]:
@@ -75,6 +82,7 @@ class Asker:
             allowed_baselines=self._allowed("baseline"),
             role=self._id("role"),
             commit=self._id("commit"),
+            ancestors=self._inferred.ancestors if self._inferred is not None else (),
             clearance=self._given["clearance"],
             purpose=self._given["purpose"],
             source_tool=SOURCE_TOOL,
@@ -117,7 +125,7 @@ class Asker:
             if not (one.optional or one.name in self._given or one.other in self._given)
         ]
         if missing:
-            raise InvalidInput(f"the scope lacks {', '.join(missing)}")
+            raise InvalidInput(f"the scope lacks {', '.join(missing)}: `nsstore scope` shows what is known")
         for one in dimensions:
             if one.other in self._given and one.name in self._given:
                 raise InvalidInput(f"only one of {one.spelled} and {BY_NAME[one.other].spelled} may be given")
@@ -154,14 +162,29 @@ def of_tenant(command: Callable[..., None]) -> Callable[..., None]:
 
 def _asking(command: Callable[..., None], dimensions: tuple[Dimension, ...]) -> Callable[..., None]:
     @functools.wraps(command)
-    def run(*, store: str | None, **given: Any) -> None:  # noqa: ANN401 - whatever flags the command has
+    def run(**given: Any) -> None:  # noqa: ANN401 - whatever flags the command has
         ctx = click.get_current_context()
         lists = {one.name: _listed(ctx, one, given.pop(one.name)) for one in dimensions if one.plural}
-        taken = {one.name: _taken(ctx, one, given.pop(one.name)) for one in dimensions if not one.plural}
-        asker = Asker(store, {name: value for name, value in taken.items() if value is not None}, lists)
-        command(asker, **given)
+        names = ["store", *(one.name for one in dimensions if not one.plural)]
+        flags = flagged({name: given.pop(name) for name in names})
+        command(_asker(flags, lists, dimensions), **given)
 
-    decorated: Callable[..., None] = json_option(store_option(run))
+    return _with_flags(run, dimensions)
+
+
+def scope_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every flag of the scope and of the store, each as it was typed or its variable says."""
+    return _with_flags(command, tuple(one for one in DIMENSIONS if not one.plural))
+
+
+def flagged(given: Mapping[str, str | None]) -> dict[str, str]:
+    """Of the flags that a command was given, those that somebody typed."""
+    ctx = click.get_current_context()
+    return {name: value for name, value in given.items() if value is not None and _by_flag(ctx, name)}
+
+
+def _with_flags(command: Callable[..., None], dimensions: tuple[Dimension, ...]) -> Callable[..., None]:
+    decorated: Callable[..., None] = json_option(store_option(command))
     for one in reversed(dimensions):
         kind = click.Choice(one.choices) if one.choices else click.STRING
         metavar = None if one.choices else one.metavar
@@ -178,14 +201,18 @@ def _asking(command: Callable[..., None], dimensions: tuple[Dimension, ...]) -> 
     return decorated
 
 
-def _taken(ctx: click.Context, one: Dimension, value: str | None) -> str | None:
-    """What holds for a dimension: its flag, else its variable, unless the flag of its pair is given."""
-    if _by_flag(ctx, one.name):
-        return value
-    _refuse_empty(one)
-    if one.other is not None and _by_flag(ctx, one.other):
-        return None
-    return one.default if value is None else value
+def _asker(
+    flags: dict[str, str], lists: dict[str, tuple[str, ...]], dimensions: tuple[Dimension, ...]
+) -> Asker:
+    """Who asks, by the flags that were typed and by what the host knows beside them."""
+    from nsstore.host.inference import infer, stated
+
+    if dimensions is TENANT:  # no checkout and no git says which tenant
+        found = stated(flags, os.environ)
+        return Asker({name: one.value for name, one in found.items() if one.value is not None}, lists)
+    inferred = infer(flags, os.environ, None)
+    defaults = {one.name: one.default for one in dimensions if one.default is not None}
+    return Asker({**defaults, **inferred.given}, lists, inferred)
 
 
 def _listed(ctx: click.Context, one: Dimension, values: tuple[str, ...]) -> tuple[str, ...]:

@@ -149,9 +149,18 @@ def seconds_of(name: str, given: str | None) -> int | None:
 
 
 def store_path(given: str | None) -> str:
-    """Where the store is. Raises :class:`InvalidInput` if nobody said."""
+    """Where the store is: as given, else as the user's configuration says.
+
+    Raises :class:`InvalidInput` if nobody said.
+    """
     if not given:
-        raise InvalidInput("which store? Give --store or set NSSTORE_STORE")
+        import os
+
+        from nsstore.host.inference import STORE, stated
+
+        given = stated({}, os.environ)[STORE].value
+    if given is None:
+        raise InvalidInput("which store? Give --store or set NSSTORE_STORE; `nsstore setup` makes one")
     return given
 
 
@@ -187,7 +196,7 @@ def object_of(name: str, given: str | None) -> dict[str, object] | None:
     """A JSON object from an option. Raises :class:`InvalidInput`."""
     if given is None:
         return None
-    from nsstore.cli.strict_json import NotStrict, decode_object
+    from nsstore.exchange.strict_json import NotStrict, decode_object
 
     try:
         return decode_object(given.encode("utf-8", "surrogateescape"))

@@ -5,22 +5,31 @@ from __future__ import annotations
 import click
 
 from nsstore import __version__
+from nsstore.cli.allow import allow
 from nsstore.cli.audit import audit
 from nsstore.cli.backup import backup, restore
 from nsstore.cli.check import check
+from nsstore.cli.exporting import export
+from nsstore.cli.hook import hook
 from nsstore.cli.importing import import_
 from nsstore.cli.keys import keys
 from nsstore.cli.life import edit, expire, forget
+from nsstore.cli.mcp_verb import mcp
 from nsstore.cli.memory import get, history, list_, remember, search
 from nsstore.cli.move import move
 from nsstore.cli.owner import owner
+from nsstore.cli.scope_verb import scope
 from nsstore.cli.setup import demo, init
+from nsstore.cli.setup_client import setup
 from nsstore.cli.state import state
 from nsstore.cli.verbs import PROGRAM, Verbs, help_without_verb
 
 VERBS = (
+    setup,
     init,
     demo,
+    allow,
+    scope,
     remember,
     search,
     get,
@@ -33,19 +42,22 @@ VERBS = (
     expire,
     check,
     import_,
+    export,
     keys,
     owner,
     backup,
     restore,
     move,
+    mcp,
+    hook,
 )
 
 ABOUT = """Memory for AI agents in plain files, in which nothing crosses from one scope to another.
 
-Who asks is never guessed: every dimension comes from its flag or its variable, as `--tenant acme` or
-NSSTORE_TENANT=acme, and - says that there is no workspace, branch or baseline. Only these have a value
-of their own: the agent is human, the purpose recall, the clearance internal, and the source tool
-nsstore-cli.
+Who asks is never guessed: each dimension comes from its flag, else its variable (`--tenant acme`,
+NSSTORE_TENANT=acme), your own configuration, the checkout that you allowed, or git; `nsstore scope` shows
+which. - says that there is no workspace, branch or baseline. Only these have a value of their own: the
+agent is human, the purpose recall, the clearance internal, and the source tool nsstore-cli.
 
 NSSTORE_STORE is the store's directory, NSSTORE_TRUST_HOME the one where the keys of stores lie, else
 ~/.local/state/nsstore.

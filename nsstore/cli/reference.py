@@ -27,8 +27,10 @@ store's directory. Its keys are in the trust home, in `NSSTORE_TRUST_HOME`, else
 
 ## Scope
 
-Who asks is never guessed. Each dimension comes from its flag, else from its variable; a variable that
-is set but empty is refused, and so is a dimension that neither gives. `-` says that there is no
+Who asks is never guessed. Each dimension comes from its flag, else from its variable, else from the
+user's own configuration (`NSSTORE_CONFIG`, else `~/.config/nsstore/config.toml`), the checkout that the
+owner allowed, or git inside that checkout; [`nsstore scope`](#nsstore-scope) shows which. A variable
+that is set but empty is refused, and so is a dimension that nothing gives. `-` says that there is no
 workspace, branch or baseline; it is a value of its own, not a wildcard. Of `--tenant` and `--group`
 exactly one is given, and of `--session` and `--conversation`; a flag wins over the variables of its pair.
 `--allowed-branch` and `--allowed-baseline` may be given more than once; their variables hold a JSON list,
@@ -94,7 +96,8 @@ def _row(option: click.Option) -> str:
     choices = option.type.choices if isinstance(option.type, click.Choice) else ()
     value = "" if option.is_flag else f" {option.metavar or 'WORD'}"
     values = f" One of {', '.join(choices)}." if choices else ""
-    return f"| `{', '.join(option.opts)}{value}` | {option.help}{values} |"
+    required = " [required]" if option.required else ""
+    return f"| `{', '.join(option.opts)}{value}` | {option.help}{values}{required} |"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,19 @@
 """Binds: a session is the capability to act in one scope."""
 
 from nsstore.session.documents import StateDocuments
+from nsstore.session.evidence import Evidence, Given, Statement, Truth, TruthSource
 from nsstore.session.opened import OpenStore, open_store
 from nsstore.session.session import Listing, Session
 
-__all__ = ["Listing", "OpenStore", "Session", "StateDocuments", "open_store"]
+__all__ = [
+    "Evidence",
+    "Given",
+    "Listing",
+    "OpenStore",
+    "Session",
+    "StateDocuments",
+    "Statement",
+    "Truth",
+    "TruthSource",
+    "open_store",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeVar, cast
 
@@ -20,6 +20,7 @@ from nsstore.scope import (
 )
 from nsstore.search.engine import MAX_HITS, Answer, Searcher
 from nsstore.session.documents import StateDocuments
+from nsstore.session.evidence import Evidence, TruthSource, gather
 from nsstore.store import Found, Sight, Store, answered, found_of
 from nsstore.writers.forget import ForgetReceipt, forget_wanted
 from nsstore.writers.memory import remember, remember_one
@@ -170,6 +171,14 @@ class Session:
         """
         told, self._told = self._told, True
         return self._searcher.search(self.envelope, text, k=k, told=told)
+
+    def evidence(self, topic: str, *, sources: Sequence[TruthSource] = (), k: int = 5) -> Evidence:
+        """What the sources of truth say about a topic now, and beneath it the ``k`` best records, apart.
+
+        Memory is advisory: where the two differ, the sources hold. Without sources nothing is said to be
+        so now. Raises :class:`InvalidInput`, and as :meth:`search`.
+        """
+        return gather(lambda text, most: self.search(text, k=most), topic, sources, k)
 
     def history(self, record_id: str) -> tuple[Found, ...]:
         """Every readable version that led to or from a record through ``supersedes``, newest first.

@@ -40,6 +40,8 @@ def test_the_limits_are_these() -> None:
         "superseded_vs_plain_search": ("plain_search", 2),
         "while_folding_vs_no_fold": ("no_fold", 2.5),
         "search_wide_vs_one_namespace": ("one_namespace", 2),
+        "mcp_search_vs_empty_call": ("empty_call", 2),
+        "hook_start_vs_bare_imports": ("bare_imports", 4),
     }
     assert {budget.max_spread for budget in SEARCHES} == {6}
     assert LIMITS == {"threads": 40, "descriptors": 200, "megabytes": 300}

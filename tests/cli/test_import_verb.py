@@ -97,6 +97,15 @@ def test_an_import_goes_on_after_a_key_rotation(person: Person) -> None:
     assert report(person, file)["repeated"] == 1
 
 
+def test_an_import_goes_on_at_another_commit(person: Person) -> None:
+    """A repeat finds what was imported before the code moved on; the records keep their first commit."""
+    file = write(person, {"text": "a"})
+    person.ok("import", file, "--commit", "a" * 40)
+    assert report(person, file, "--commit", "b" * 40)["repeated"] == 1
+    (one,) = person.json("list")["items"]
+    assert one["commit"] == "a" * 40
+
+
 def test_one_refused_note_does_not_take_its_batch(person: Person) -> None:
     """What the library refuses is refused by line, and its neighbours of the same batch are in."""
     lines: list[object] = [{"text": f"number {number}"} for number in range(300)]

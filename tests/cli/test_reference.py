@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from nsstore.cli.flags import DIMENSIONS
+from nsstore.cli.hook import CAPTURE, RECALL
 from nsstore.cli.main import cli
 from nsstore.cli.reference import commands, reference
 from nsstore.cli.verbs import PROGRAM
@@ -78,4 +79,5 @@ def test_the_guide_names_only_what_exists() -> None:
     flags = {flag for _, command in commands(cli, PROGRAM) for one in command.params for flag in one.opts}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", guide)) <= flags | {"--format"}
     variables = {one.variable for one in DIMENSIONS} | {"NSSTORE_STORE", "NSSTORE_TRUST_HOME"}
+    variables |= {"NSSTORE_CACHE_HOME", RECALL, CAPTURE}
     assert set(re.findall(r"\bNSSTORE_[A-Z_]+\b", guide)) <= variables

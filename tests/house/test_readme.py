@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -65,3 +66,45 @@ def test_the_last_two_lines_fail(tmp_path: Path, line: int, error: str) -> None:
     assert done.returncode == 1
     assert f"nsstore.errors.{error}: " in done.stderr
     assert "Thursdays" not in done.stderr.splitlines()[-1]
+
+
+def test_the_two_sessions(tmp_path: Path) -> None:
+    """The transcript is what happens in a home that was set up for an agent, with two checkouts in it."""
+    home = tmp_path / "home"
+    program = [str(Path(sys.executable).with_name("nsstore"))]
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("NSSTORE_", "XDG_"))}
+    env = {
+        **plain,
+        "HOME": str(home),
+        "NSSTORE_TRUST_HOME": str(home / "trust"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+    }
+
+    def told(command: list[str], folder: str, **more: str) -> str:
+        done = subprocess.run(
+            command, cwd=home / folder, env={**env, **more}, capture_output=True, text=True, check=False
+        )
+        return done.stdout + done.stderr
+
+    for folder in ("atlas", "borealis"):
+        (home / folder).mkdir(parents=True)
+        for git in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+            named = ["-c", "user.email=ada@example.org", "-c", "user.name=ada"]
+            subprocess.run(["git", *named, *git], cwd=home / folder, env=env, check=True)
+    secret = home / "passphrase"
+    secret.write_text("correct horse battery staple")
+    secret.chmod(0o600)
+    who = ["--store", str(home / "notes"), "--session", "terminal", "--tenant", "home", "--user", "ada"]
+    unattended = ["--unattended", "--passphrase-file", str(secret)]
+    made = told([*program, "setup", "claude-code", *unattended, *who, "--project", "atlas"], "atlas")
+    assert made.startswith("Done."), made
+    assert "bound" in told([*program, "allow", "--unattended", "--project", "borealis"], "borealis")
+    said, record_id = "", ""
+    for line in marked("sessions"):
+        if found := re.fullmatch(r"~/(\w+)\$ (?:NSSTORE_SESSION=(\w+) )?nsstore (.*)", line):
+            folder, session, words = found.groups()
+            command = [*program, *shlex.split(words.replace(" ID", f" {record_id}"))]
+            said = told(command, folder, **({"NSSTORE_SESSION": session} if session else {}))
+            record_id = record_id or said.split()[0]
+        else:
+            assert line in said

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nsstore.cli import import_lines
-from nsstore.cli.import_lines import KEYS, MAX_LINE, BadImport, Reader, lines_of
+from nsstore.exchange import lines
+from nsstore.exchange.lines import KEYS, MAX_LINE, BadImport, Reader, lines_of
 from nsstore.record import FIELDS
 from nsstore.writers.note import Note
 
@@ -29,6 +29,7 @@ def test_everything_a_line_may_say_is_taken() -> None:
         "expires_at": "2099-01-01T00:00:00Z",
         "source": {
             "created_at": "2025-03-01T09:30Z", "record_id": "old", "item": "7", "scope": {"tenant_id": "was"},
+            "front_matter": "mood: good\n",
         },
     }  # fmt: skip
     assert set(line) == set(KEYS)
@@ -36,6 +37,7 @@ def test_everything_a_line_may_say_is_taken() -> None:
     assert (note.text, note.kind, note.title, note.tags) == ("t", "lesson", "T", ("b", "a"))
     assert (note.sensitivity, note.privacy, note.retention_class) == ("public", "project_only", "short")
     assert (note.idempotency_key, note.ext) == ("k", {"n": 1})
+    assert note.original == "mood: good\n"
     assert (note.expires_at, note.ttl) == ("2099-01-01T00:00:00Z", None)
     origin = note.imported_from
     assert origin is not None
@@ -156,7 +158,7 @@ def test_lines_come_as_they_are_written(lines: list[bytes], chunk: int) -> None:
 
 def test_a_line_that_is_too_long_is_skipped_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line above the limit is never held, is told by its number, and the next one is read."""
-    monkeypatch.setattr(import_lines, "MAX_LINE", 10)
+    monkeypatch.setattr(lines, "MAX_LINE", 10)
     for chunk in (1, 3, 7, 100):
         source = io.BytesIO(b"1234567890\n12345678901\nx\n" + b"9" * 50)
         found = [(number, line) for number, line, _ in lines_of(lambda _: source.read(chunk))]  # noqa: B023 - called at once
@@ -172,5 +174,5 @@ def test_the_longest_text_fits_into_a_line() -> None:
 
 def test_the_notes_fields_are_all_decided() -> None:
     """Every field of a note is a key of a line or decided here on purpose."""
-    decided = {"imported_from", "supersedes", "ttl"}
+    decided = {"imported_from", "supersedes", "ttl", "original"}
     assert set(Note.__struct_fields__) - decided == set(KEYS) - {"source"}

@@ -7,17 +7,15 @@ provenance and never believed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Final, cast
 
 import msgspec
 
 from nsstore import digests
-from nsstore.cli.printing import one_line
-from nsstore.cli.strict_json import NotStrict, decode_object
 from nsstore.errors import InvalidInput
+from nsstore.exchange.claims import is_time
+from nsstore.exchange.strict_json import NotStrict, decode_object
 from nsstore.record import ImportedFrom
 from nsstore.record.ext import OUTSIDE, runs_after
 from nsstore.writers.note import Note
@@ -26,17 +24,16 @@ MAX_LINE: Final = 2 * 1024 * 1024
 """Bytes: the longest text with every character escaped is below it."""
 FORMAT: Final = "jsonl"
 CHUNK: Final = 64 * 1024
+SHOWN: Final = 64
+"""Characters of a key that a reason shows; one that a terminal would obey is an escape."""
 MARK: Final = b"\xef\xbb\xbf"
 """What some programs put in front of a file to say that it is UTF-8."""
-TIME: Final = re.compile(
-    r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)?)?", re.ASCII
-)
 
 TEXTS: Final = (
     *("text", "kind", "title", "sensitivity", "retention_class", "privacy", "idempotency_key", "expires_at"),
 )
 KEYS: Final = (*TEXTS, "tags", "ext", "source")
-SOURCE_KEYS: Final = ("created_at", "record_id", "item", "scope")
+SOURCE_KEYS: Final = ("created_at", "record_id", "item", "scope", "front_matter")
 
 
 class BadImport(ValueError):
@@ -88,12 +85,14 @@ class Reader:
         texts = _texts(found)
         digest = digests.digest(digests.DIGEST, raw)
         try:
+            claims = _claims(found.get("source"))
             note = Note(
                 text=texts["text"],
                 idempotency_key=self._key(digest),
                 tags=_tags(found.get("tags")),
                 ext=cast("dict[str, object] | None", found.get("ext")),
-                imported_from=self._origin(found.get("source"), digest),
+                imported_from=self._origin(claims, digest),
+                original=_claim(claims, "front_matter"),
             )
         except InvalidInput as err:
             raise BadImport(str(err).replace("imported_from.", "source.")) from None
@@ -106,13 +105,7 @@ class Reader:
         whole = digests.digest(digests.DIGEST, digests.lp("import", self.name, digest, str(before)))
         return f"import:{whole.hex()}"
 
-    def _origin(self, source: object, digest: bytes) -> ImportedFrom:
-        if source is not None and not isinstance(source, dict):
-            raise InvalidInput("source must be an object")
-        claims = cast("dict[str, object]", source or {})
-        for key in claims:
-            if key not in SOURCE_KEYS:
-                raise InvalidInput(_why_not(key, "source", SOURCE_KEYS))
+    def _origin(self, claims: dict[str, object], digest: bytes) -> ImportedFrom:
         return ImportedFrom(
             created_at=_time(_claim(claims, "created_at")),
             digest=digest.hex(),
@@ -121,6 +114,16 @@ class Reader:
             record_id=_claim(claims, "record_id"),
             scope=cast("dict[str, str] | None", claims.get("scope")),
         )
+
+
+def _claims(source: object) -> dict[str, object]:
+    if source is not None and not isinstance(source, dict):
+        raise InvalidInput("source must be an object")
+    claims = cast("dict[str, object]", source or {})
+    for key in claims:
+        if key not in SOURCE_KEYS:
+            raise InvalidInput(_why_not(key, "source", SOURCE_KEYS))
+    return claims
 
 
 def _claim(claims: dict[str, object], key: str) -> str | None:
@@ -132,18 +135,9 @@ def _claim(claims: dict[str, object], key: str) -> str | None:
 
 def _time(claimed: str | None) -> str | None:
     """A time that a source claims, as it spells it: a date, or a date and a time of day."""
-    if claimed is None:
-        return None
-    try:
-        datetime.fromisoformat(claimed.replace("z", "Z"))
-        plain = TIME.fullmatch(claimed) is not None
-    except ValueError:
-        plain = False
-    if not plain:
-        raise InvalidInput(
-            "source.created_at must be a date or a time, as 2025-03-01 or 2025-03-01T09:30:00Z"
-        )
-    return claimed
+    if claimed is None or is_time(claimed):
+        return claimed
+    raise InvalidInput("source.created_at must be a date or a time, as 2025-03-01 or 2025-03-01T09:30:00Z")
 
 
 def _texts(found: dict[str, object]) -> dict[str, str]:
@@ -166,7 +160,7 @@ def _tags(given: object) -> tuple[str, ...]:
 
 def _why_not(key: str, where: str, known: tuple[str, ...]) -> str:
     """Why a key is refused: it would set what is the session's alone, or nobody knows it."""
-    shown = one_line(key, 64)
+    shown = key[:SHOWN].encode("unicode_escape", "surrogatepass").decode("ascii")
     try:
         runs_after(key, OUTSIDE)
     except InvalidInput:

@@ -1,0 +1,1 @@
+"""Ten thousand Markdown files of other people's writing, imported: and what was told of the rest."""

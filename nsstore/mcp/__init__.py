@@ -1,0 +1,1 @@
+"""A face for an agent: tools over the Model Context Protocol, in the one scope that the host bound."""

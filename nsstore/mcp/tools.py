@@ -1,0 +1,255 @@
+"""The tools: what each takes, does and gives, in terms of a session; nothing here knows the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from nsstore.errors import InvalidInput, Refused
+from nsstore.mcp import arguments as take
+from nsstore.mcp import results as give
+from nsstore.mcp import telling
+from nsstore.mcp.binding import Host
+from nsstore.mcp.faults import unknown_argument
+from nsstore.mcp.update import require_own, updated
+from nsstore.session import Given, Session
+from nsstore.writers.note import Receipt
+
+Taken = TypeVar("Taken", bound=take.Arguments)
+Gives = TypeVar("Gives", bound=msgspec.Struct)
+Call = Callable[[Host, Mapping[str, object]], tuple[msgspec.Struct, str]]
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool, with what a client may show of it before it asks its user.
+
+    None reaches beyond the store (``openWorldHint`` is false of each).
+    """
+
+    name: str
+    title: str
+    about: str
+    takes: type[take.Arguments]
+    gives: type[msgspec.Struct]
+    call: Call
+    reads: bool = False
+    destroys: bool = False
+    repeatable: bool = False
+
+
+def _calling(
+    name: str, takes: type[Taken], act: Callable[[Host, Taken], Gives], tell: Callable[[Gives], str]
+) -> Call:
+    """A call with checked arguments. Raises :class:`InvalidInput` naming the argument and the rule."""
+
+    def call(host: Host, given: Mapping[str, object]) -> tuple[msgspec.Struct, str]:
+        for argument in given:
+            if argument not in takes.__struct_fields__:
+                raise unknown_argument(name, argument)
+        try:
+            taken = msgspec.convert(given, takes)
+        except msgspec.ValidationError as err:
+            raise InvalidInput(f"{name}: {str(err)[:300]}") from None
+        gives = act(host, taken)
+        return gives, tell(gives)
+
+    return call
+
+
+def _remember(host: Host, given: take.Remember) -> give.Written:
+    receipt = host.session().remember(
+        given.text,
+        kind=given.kind,
+        title=given.title,
+        tags=given.tags,
+        sensitivity=given.sensitivity,
+        expires_at=given.expires_at,
+        idempotency_key=given.idempotency_key,
+    )
+    return _written(receipt)
+
+
+def _search(host: Host, given: take.Search) -> give.FoundMemory:
+    return give.found_memory(host.session().search(given.query, k=given.k))
+
+
+def _recall(host: Host, given: take.Recall) -> give.FoundMemory:
+    """What is current and of the own user's project: a grant opens more to search, and nothing to recall."""
+    session = host.session()
+    own = session.envelope.scope
+    answer = session.search(given.query, k=2 * take.MOST_HITS)
+    hits = [
+        hit
+        for hit in answer.hits
+        if (hit.provenance.scope["user_id"], hit.provenance.scope["project_id"])
+        == (own.user_id, own.project_id)
+    ]
+    return give.found_memory(msgspec.structs.replace(answer, hits=tuple(hits[: given.k]), stale=()))
+
+
+def _get(host: Host, given: take.Get) -> give.OneMemory:
+    return give.one_memory(host.session().get(given.record_id), given.start, given.characters)
+
+
+def _list(host: Host, given: take.List) -> give.ListedMemory:
+    return give.listed_memory(host.session().list(limit=given.limit, before=given.before))
+
+
+def _update(host: Host, given: take.Update) -> give.Written:
+    return _written(updated(host.session(), given), given.record_id)
+
+
+def _forget(host: Host, given: take.Forget) -> give.Forgotten:
+    session = host.session()
+    require_own(session, session.get(given.record_id))
+    done = session.forget(given.record_id, only_this=given.only_this, dry_run=given.dry_run)
+    return give.Forgotten(
+        records=done.records, count=done.count, at=done.at, proof=done.proof, dry_run=given.dry_run
+    )
+
+
+def _state_get(host: Host, given: take.StateGet) -> give.OneMemory:
+    found = host.session().state.get(given.key, version=given.version)
+    return give.one_memory(found, given.start, given.characters)
+
+
+def _state_put(host: Host, given: take.StatePut) -> give.Written:
+    if given.if_absent and given.expect is not None:
+        raise InvalidInput("state_put takes one of expect and if_absent")
+    absent = None if given.if_absent else UNSET
+    try:
+        receipt = host.session().state.put(
+            given.key,
+            given.text,
+            expect=absent if given.expect is None else given.expect,
+            sensitivity=given.sensitivity,
+            idempotency_key=given.idempotency_key,
+        )
+    except Refused as err:
+        if given.if_absent and err.reason == "changed_meanwhile":
+            raise Refused("there is a document under this key already", reason="present") from None
+        raise
+    return _written(receipt)
+
+
+def _evidence(host: Host, given: take.AskEvidence) -> give.FoundEvidence:
+    session: Session = host.session()
+    said = () if given.context is None else (Given(given.context),)
+    return give.found_evidence(session.evidence(given.topic, sources=(*said, *host.sources()), k=given.k))
+
+
+def _written(receipt: Receipt, *supersedes: str) -> give.Written:
+    return give.Written(
+        record_id=receipt.record_id,
+        created_at=receipt.created_at,
+        replayed=receipt.replayed,
+        supersedes=supersedes,
+    )
+
+
+TOOLS: Final = (
+    Tool(
+        name="remember",
+        title="Remember",
+        about="Write a text down for later sessions: a decision, a preference, a lesson, how something is"
+        " done here. One fact a record, in words that are found again. Only what the user would want kept: no"
+        " secrets, and nothing that the code says itself.",
+        takes=take.Remember,
+        gives=give.Written,
+        call=_calling("remember", take.Remember, _remember, telling.tell_written),
+    ),
+    Tool(
+        name="search",
+        title="Search memory",
+        about="Find the best records for some words, among those this scope may read, with where each comes"
+        " from. What is of an allowed other branch or baseline comes apart, as stale.",
+        takes=take.Search,
+        gives=give.FoundMemory,
+        call=_calling("search", take.Search, _search, telling.tell_found),
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="recall",
+        title="Recall",
+        about="The few best current records of this very project for some words. Never another project's.",
+        takes=take.Recall,
+        gives=give.FoundMemory,
+        call=_calling("recall", take.Recall, _recall, telling.tell_found),
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="get",
+        title="Read a record",
+        about="One record by its id, whole or a part of a long text.",
+        takes=take.Get,
+        gives=give.OneMemory,
+        call=_calling("get", take.Get, _get, telling.tell_one),
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="list",
+        title="List records",
+        about="The newest records of this very session, each with the beginning of its text.",
+        takes=take.List,
+        gives=give.ListedMemory,
+        call=_calling("list", take.List, _list, telling.tell_listed),
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="update",
+        title="Update a record",
+        about="Put a text in the place of a record of this session: the older version is kept, and no longer"
+        " ranks.",
+        takes=take.Update,
+        gives=give.Written,
+        call=_calling("update", take.Update, _update, telling.tell_written),
+    ),
+    Tool(
+        name="forget",
+        title="Forget a record",
+        about="Forget a record of this session for good, with the versions it took the place of. Only when"
+        " the user asked for it: nothing brings it back. dry_run says what would go.",
+        takes=take.Forget,
+        gives=give.Forgotten,
+        call=_calling("forget", take.Forget, _forget, telling.tell_forgotten),
+        destroys=True,
+    ),
+    Tool(
+        name="state_get",
+        title="Read a document",
+        about="The document under a key, such as a plan or a list of what is left to do.",
+        takes=take.StateGet,
+        gives=give.OneMemory,
+        call=_calling("state_get", take.StateGet, _state_get, telling.tell_one),
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="state_put",
+        title="Write a document",
+        about="Write the next version of the document under a key. With expect it is written only if nobody"
+        " else wrote one meanwhile.",
+        takes=take.StatePut,
+        gives=give.Written,
+        call=_calling("state_put", take.StatePut, _state_put, telling.tell_written),
+    ),
+    Tool(
+        name="evidence",
+        title="Evidence",
+        about="What is so now (branch, commit, baseline, changed files, commits that touch what the topic"
+        " names), and beneath it, apart, what was remembered. Where the two differ, what is so now holds.",
+        takes=take.AskEvidence,
+        gives=give.FoundEvidence,
+        call=_calling("evidence", take.AskEvidence, _evidence, telling.tell_evidence),
+        reads=True,
+        repeatable=True,
+    ),
+)
+BY_NAME: Final = {one.name: one for one in TOOLS}
