@@ -26,6 +26,8 @@ Subject = Literal[
     "search_wide",
     "mcp_search",
     "hook_start",
+    "search_process",
+    "help_process",
 ]
 
 
@@ -134,6 +136,24 @@ FACES: Final = (
         subject="hook_start",
         baseline="bare_imports",
         max_ratio=4,
+        unit="one process",
+        how="processes in turn, ratio of medians",
+    ),
+    Budget(
+        name="search_process_vs_bare_imports",
+        what="nsstore search as a process, p50, 1,000 records",
+        subject="search_process",
+        baseline="bare_imports",
+        max_ratio=3,
+        unit="one process",
+        how="processes in turn, ratio of medians",
+    ),
+    Budget(
+        name="help_process_vs_bare_click",
+        what="nsstore --help as a process, p50",
+        subject="help_process",
+        baseline="bare_click",
+        max_ratio=2,
         unit="one process",
         how="processes in turn, ratio of medians",
     ),

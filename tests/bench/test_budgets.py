@@ -42,6 +42,8 @@ def test_the_limits_are_these() -> None:
         "search_wide_vs_one_namespace": ("one_namespace", 2),
         "mcp_search_vs_empty_call": ("empty_call", 2),
         "hook_start_vs_bare_imports": ("bare_imports", 4),
+        "search_process_vs_bare_imports": ("bare_imports", 3),
+        "help_process_vs_bare_click": ("bare_click", 2),
     }
     assert {budget.max_spread for budget in SEARCHES} == {6}
     assert LIMITS == {"threads": 40, "descriptors": 200, "megabytes": 300}
