@@ -76,10 +76,10 @@ def write_session(client: str, session_id: str) -> None:
 
 def read_session(client: str) -> str | None:
     """The session that this process's client last handed over, or ``None`` if none is to be had."""
+    check_name("client", client.replace("-", "_"))
     whose = client_process()
     if whose is None:
         return None
-    check_name("client", client.replace("-", "_"))
     try:
         with _place(make=False) as place:
             raw = place.read(f"{client}/{whose.file}", _LIMIT)

@@ -9,7 +9,7 @@ import pytest
 
 from nsstore.errors import EscapeError, InvalidInput, Refused
 from nsstore.host import handover
-from nsstore.host.handover import client_process, process, read_session, write_session
+from nsstore.host.handover import process, read_session, write_session
 
 CLIENT = "claude-code"
 READ = "from nsstore.host.handover import read_session; print(read_session('claude-code'))"
@@ -167,7 +167,7 @@ def test_where_nobody_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
         return None
 
     monkeypatch.setattr(handover, "process", nothing)
-    assert client_process() is None
+    assert handover.client_process() is None
     assert read_session(CLIENT) is None
     with pytest.raises(Refused, match="NSSTORE_SESSION"):
         write_session(CLIENT, "mine")
