@@ -96,10 +96,11 @@ class Asker:
         kind = "tenant" if "tenant" in self._given else "group"
         return kind, check_id(f"{kind}_id", self._given[kind])
 
-    def below(self, whole: str, *, every_user: bool) -> Below:
+    def below(self, whole: str, *, every_user: bool, stated: bool = False) -> Below:
         """Everything of the given session, project or user of the tenant; ``every_user`` of a project.
 
-        Raises :class:`InvalidInput` for what is missing.
+        ``stated`` takes only what a flag or a variable says, nothing that follows from where somebody
+        stands. Raises :class:`InvalidInput` for what is missing.
         """
         from nsstore.store import Below
 
@@ -109,6 +110,9 @@ class Asker:
         wanted = [name for name in names[whole] if not (every_user and name == "user")]
         tenant = self.tenant()
         self.require(*(BY_NAME[name] for name in wanted))
+        if stated and (followed := [name for name in ("tenant", *wanted) if self._followed(name)]):
+            spelled = ", ".join(BY_NAME[name].spelled for name in followed)
+            raise InvalidInput(f"with --unattended a whole scope is said by flags or variables: {spelled}")
         session = "session" if "session" in self._given else "conversation"
         return Below(
             tenant=tenant,
@@ -116,6 +120,16 @@ class Asker:
             project=self._given["project"] if "project" in wanted else None,
             session=(session, self._given[session]) if "session" in wanted else None,
         )
+
+    def _followed(self, name: str) -> bool:
+        """Whether a value was said by no flag and no variable."""
+        if self._inferred is None:
+            return False
+        from nsstore.host.inference import PAIRS, Source
+
+        said = (Source.FLAG, Source.VARIABLE, Source.MISSING)
+        values = self._inferred.values
+        return any(values[one].source not in said for one in (name, PAIRS.get(name, name)) if one in values)
 
     def require(self, *dimensions: Dimension) -> None:
         """Require each dimension, and not both of a pair; nothing missing is made up."""

@@ -8,6 +8,7 @@ import click
 
 from nsstore.cli import printing
 from nsstore.cli.asker import Asker, of_tenant, scoped
+from nsstore.cli.flags import text_of
 from nsstore.cli.records import show_forgotten
 from nsstore.errors import InvalidInput, Refused
 
@@ -77,7 +78,7 @@ def forget(
             show_forgotten(session.forget(record_id, only_this=only_this, dry_run=dry_run), as_json=as_json)
         return
     assert whole is not None
-    below = asker.below(whole, every_user=every_user)
+    below = asker.below(whole, every_user=every_user, stated=unattended and not dry_run)
     with asker.open() as store:
         if not (dry_run or unattended):
             _confirm(store, below, leave_held=leave_held, even_damaged=even_damaged)
@@ -177,6 +178,26 @@ def edit(asker: Asker, *, record_id: str, as_json: bool) -> None:
     if as_json:
         printing.emit(receipt)
     elif receipt is not None:
+        printing.say(receipt.record_id)
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@scoped
+def update(asker: Asker, *, record_id: str, text: str | None, as_json: bool) -> None:
+    """Give a record a new text, as a new version.
+
+    It takes the old one's place, with all that was said of it. The text is the argument, or all of standard
+    input, byte for byte. The older version is in `nsstore history`.
+    """
+    with asker.session() as session:
+        found = _current(session, record_id)
+        _require_own(session, found)
+        (receipt,) = session.remember_many([_version(found, text_of(text))])
+    if as_json:
+        printing.emit(receipt)
+    else:
         printing.say(receipt.record_id)
 
 

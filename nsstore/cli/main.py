@@ -13,7 +13,7 @@ from nsstore.cli.exporting import export
 from nsstore.cli.hook import hook
 from nsstore.cli.importing import import_
 from nsstore.cli.keys import keys
-from nsstore.cli.life import edit, expire, forget
+from nsstore.cli.life import edit, expire, forget, update
 from nsstore.cli.mcp_verb import mcp
 from nsstore.cli.memory import get, history, list_, remember, search
 from nsstore.cli.move import move
@@ -36,6 +36,7 @@ VERBS = (
     list_,
     history,
     edit,
+    update,
     forget,
     state,
     audit,

@@ -139,11 +139,25 @@ def search(asker: Asker, *, words: tuple[str, ...], k: int, as_json: bool) -> No
     hits(answer.hits, own)
     if answer.stale:
         stale_hits(answer.stale, own)
-    for one in _notes(answer, query, own):
+    for one in _notes(answer, query, own, _beside(session)):
         printing.note(one)
 
 
-def _notes(answer: Answer, query: str, own: Fields) -> Iterator[str]:
+def _beside(session: Session) -> str:
+    """What a search of this scope leaves out, whether or not there is anything; empty if nothing."""
+    asked = session.envelope
+    left = [
+        flag
+        for flag, allowed in (
+            ("other branches (--allowed-branch)", asked.allowed_branches),
+            ("other baselines (--allowed-baseline)", asked.allowed_baselines),
+        )
+        if len(allowed) == 1
+    ]
+    return f"not searched: {', '.join(left)}" if left else ""
+
+
+def _notes(answer: Answer, query: str, own: Fields, beside: str) -> Iterator[str]:
     """What is to be said beside an answer, each on one short line."""
     from nsstore.search.engine import NOT_PROVEN
     from nsstore.store import ADVISORY
@@ -156,6 +170,8 @@ def _notes(answer: Answer, query: str, own: Fields) -> Iterator[str]:
     if not answer.hits:
         nothing = "nothing current found in this scope" if answer.stale else "nothing found in this scope"
         yield nothing if _says_something(query) else NO_WORD
+        if beside and _says_something(query):
+            yield beside
     if found:
         yield ADVICE if answer.advisory == ADVISORY else answer.advisory
 

@@ -99,3 +99,17 @@ def test_a_foreign_work_tree_is_not_bound_through_git(person: Person, tmp_path: 
         git(evil, "config", "core.worktree", str(named))
         assert person.json("allow", str(evil), "--project", "evil", "--unattended")["path"] == str(evil)
     assert [one["path"] for one in bound(person)] == [str(evil)]
+
+
+def test_a_whole_project_is_named_by_a_program(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody is asked, what is forgotten whole follows from no checkout that somebody stands in."""
+    atlas = repository(tmp_path / "atlas")
+    person.ok("allow", str(atlas), "--project", "atlas", "--unattended")
+    monkeypatch.chdir(atlas)
+    person.env["NSSTORE_PROJECT"] = None
+    done = person("forget", "--whole", "project", "--unattended")
+    assert done.exit_code == 3
+    assert "--project (NSSTORE_PROJECT)" in done.stderr
+    assert person("forget", "--whole", "project", "--unattended", "--project", "atlas").exit_code == 0

@@ -380,3 +380,15 @@ def test_a_dry_run_promises_what_the_run_does(person: Person) -> None:
     seen = person.json("forget", "--whole", "session", "--dry-run", "--leave-held")
     assert (seen["records"], seen["dry_run"]) == (1, True)
     assert person.json("forget", "--whole", "session", "--unattended", "--leave-held")["records"] == 1
+
+
+def test_update_writes_a_new_version(person: Person) -> None:
+    """A new text takes the old one's place, with all that was said of it; the old one is in the history."""
+    old = person.json("remember", "old", "--kind", "lesson", "--tag", "a", "--title", "T")["record_id"]
+    new = person.json("update", old, "new")["record_id"]
+    found = person.json("get", new)
+    assert (found["text"], found["kind"], found["title"], found["tags"]) == ("new", "lesson", "T", ["a"])
+    assert [one["record_id"] for one in person.json("list")["items"]] == [new]
+    done = person("update", old, "newer still")
+    assert done.exit_code == 5
+    assert "newer version" in done.stderr

@@ -165,6 +165,17 @@ def test_nothing_found_is_said(person: Person) -> None:
     assert person.json("search", "nothing")["hits"] == []
 
 
+def test_what_was_not_searched_is_said(person: Person) -> None:
+    """An empty answer says what was left out, there or not; what is allowed is not left out."""
+    beside = "not searched: other branches (--allowed-branch), other baselines (--allowed-baseline)"
+    assert beside in person("search", "nothing").stderr
+    person("remember", "quartz on another branch", "--branch", "feature/x")
+    assert beside in person("search", "quartz").stderr
+    done = person("search", "quartz", "--allowed-branch", "feature/x")
+    assert "quartz on another branch" in done.stdout
+    assert "not searched: other baselines (--allowed-baseline)" in done.stderr
+
+
 def test_advice_stands_beside_the_answer(person: Person) -> None:
     """Notices and the advisory go to standard error once, so that a pipe holds hits alone."""
     person.remember("one two")
