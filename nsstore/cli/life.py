@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nsstore.session import OpenStore, Session
     from nsstore.store import Below, Erasure, Found
-    from nsstore.writers.note import Note, Receipt
+    from nsstore.writers.note import Receipt
 
 WHOLE: Final = ("session", "project", "user")
 LEFT: Final = "expired that took the place of what stays: they stay too, and no verb serves either"
@@ -162,17 +162,20 @@ def edit(asker: Asker, *, record_id: str, as_json: bool) -> None:
     """
     from nsstore.record import MAX_TEXT
     from nsstore.root.editor import edited
+    from nsstore.session.versions import next_version
     from nsstore.writers.rehearsal import rehearse
 
     with asker.open() as store:
         session = asker.bind(store)
         found = _current(session, record_id)
-        _require_own(session, found)
-        rehearse(store, session.envelope, [_version(found, found.text)])
+        rehearse(store, session.envelope, [next_version(found, found.text)])
         roots = (store.root.path, store.trust.home.path)
     with edited(found.text.encode(), MAX_TEXT + 1, *roots, kept=_tell_kept) as raw:
         text = _text(raw, found.text)
-        receipt = None if text == found.text else _write(asker, record_id, text)
+        receipt: Receipt | None = None
+        if text != found.text:
+            with asker.session() as session:
+                (receipt,) = session.remember_many([next_version(_current(session, record_id), text)])
     if receipt is None:
         printing.note("the text is as it was: nothing is written")
     if as_json:
@@ -191,47 +194,15 @@ def update(asker: Asker, *, record_id: str, text: str | None, as_json: bool) -> 
     It takes the old one's place, with all that was said of it. The text is the argument, or all of standard
     input, byte for byte. The older version is in `nsstore history`.
     """
+    from nsstore.session.versions import next_version
+
     with asker.session() as session:
         found = _current(session, record_id)
-        _require_own(session, found)
-        (receipt,) = session.remember_many([_version(found, text_of(text))])
+        (receipt,) = session.remember_many([next_version(found, text_of(text))])
     if as_json:
         printing.emit(receipt)
     else:
         printing.say(receipt.record_id)
-
-
-def _write(asker: Asker, record_id: str, text: str) -> Receipt:
-    """Write a text as the next version of a record, as that is by now."""
-    with asker.session() as session:
-        (receipt,) = session.remember_many([_version(_current(session, record_id), text)])
-        return receipt
-
-
-def _version(found: Found, text: str) -> Note:
-    """The next version of a record: all that was said of it, and another text."""
-    from nsstore.writers.note import Note
-
-    return Note(
-        text=text,
-        kind=found.kind,
-        title=found.title,
-        tags=found.tags,
-        sensitivity=found.sensitivity,
-        retention_class=found.retention_class,
-        privacy=found.privacy or "project_only",
-        supersedes=(found.record_id,),
-        ext=found.ext,
-        expires_at=found.expires_at,
-    )
-
-
-def _require_own(session: Session, found: Found) -> None:
-    """Raise :class:`Refused` for a record that a grant opens and that another place holds."""
-    own, whose = session.envelope.scope, found.provenance.scope
-    for name in ("user_id", "project_id", "session_id", "conversation_id"):
-        if whose[name] != getattr(own, name):
-            raise Refused(OTHER.format(name.removesuffix("_id")), reason="other_scope")
 
 
 def _tell_kept(path: str) -> None:
@@ -239,10 +210,13 @@ def _tell_kept(path: str) -> None:
 
 
 def _current(session: Session, record_id: str) -> Found:
-    """The record, if no newer version took its place. Raises :class:`Refused`."""
+    """The record, of this very scope and without a newer version. Raises :class:`Refused`."""
+    from nsstore.session.versions import newer_than, require_own
+
     found = session.get(record_id)
-    if any(record_id in one.supersedes for one in session.history(record_id)):
+    if newer_than(session, record_id):
         raise Refused(NEWER, reason="superseded")
+    require_own(session, found, OTHER)
     return found
 
 

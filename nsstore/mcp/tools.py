@@ -14,8 +14,9 @@ from nsstore.mcp import results as give
 from nsstore.mcp import telling
 from nsstore.mcp.binding import Host
 from nsstore.mcp.faults import unknown_argument
-from nsstore.mcp.update import require_own, updated
+from nsstore.mcp.update import OTHER, updated
 from nsstore.session import Given, Session
+from nsstore.session.versions import require_own
 from nsstore.writers.note import Receipt
 
 Taken = TypeVar("Taken", bound=take.Arguments)
@@ -104,7 +105,7 @@ def _update(host: Host, given: take.Update) -> give.Written:
 
 def _forget(host: Host, given: take.Forget) -> give.Forgotten:
     session = host.session()
-    require_own(session, session.get(given.record_id))
+    require_own(session, session.get(given.record_id), OTHER)
     done = session.forget(given.record_id, only_this=given.only_this, dry_run=given.dry_run)
     return give.Forgotten(
         records=done.records, count=done.count, at=done.at, proof=done.proof, dry_run=given.dry_run
