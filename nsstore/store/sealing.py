@@ -12,7 +12,7 @@ from nsstore import digests, record
 from nsstore.incident import IncidentKind
 from nsstore.ledger import Line, Written, make_line
 from nsstore.policy import Decision, ReadClass, readability_class
-from nsstore.scope import Namespace, memory_namespace, state_namespace
+from nsstore.scope import Namespace
 from nsstore.trust import Chain, Keys
 
 MAX_FILE: Final = record.MAX_HEADER + record.MAX_TEXT
@@ -141,31 +141,33 @@ def prove(keys: Keys, chain: Chain, ns: Namespace, name: str, raw: bytes) -> rec
         found = record.decode(raw)
     except record.Malformed:
         raise Unproven(IncidentKind.FORGED) from None
-    if not _is_of(found.header, ns) or name != f"{found.header.record_id}.md":
+    if (found.header.type, _dimensions(found.header)) != (
+        ns.area,
+        ns.dimensions,
+    ) or name != f"{found.header.record_id}.md":
         raise Unproven(IncidentKind.MISPLACED)
     return found
 
 
 def namespace_of(header: record.Header) -> Namespace:
     """Where a record belongs by what is sealed in it."""
-    scope = header.scope()
-    return memory_namespace(scope) if header.type == "memory" else state_namespace(scope)
+    return Namespace(area=header.type, dimensions=_dimensions(header))
 
 
-def _is_of(header: record.Header, ns: Namespace) -> bool:
-    """Whether a record belongs to a namespace: as :func:`namespace_of` tells, without making it."""
-    tenant, inner, *rest = ns.dimensions
-    whose = ("tenant", header.tenant_id) if header.group_id is None else ("group", header.group_id)
-    if header.type != ns.area or tenant != whose:
-        return False
-    if ns.area == "state":
-        return inner == ("project", header.project_id) and rest == [("workspace", header.workspace_id)]
-    session = (
-        ("session", header.session_id)
-        if header.conversation_id is None
-        else ("conversation", header.conversation_id)
-    )
-    return inner == ("user", header.user_id) and rest == [("project", header.project_id), session]
+def _dimensions(header: record.Header) -> tuple[tuple[str, str], ...]:
+    whose = _one_of("tenant", header.tenant_id, "group", header.group_id)
+    project = ("project", header.project_id)
+    if header.type == "state":
+        return (whose, project, ("workspace", header.workspace_id))
+    session = _one_of("session", header.session_id, "conversation", header.conversation_id)
+    return (whose, ("user", header.user_id), project, session)
+
+
+def _one_of(first: str, one: str | None, second: str, other: str | None) -> tuple[str, str]:
+    if one is not None:
+        return first, one
+    assert other is not None  # a header has exactly one of the two
+    return second, other
 
 
 def _why_not(ns: Namespace, raw: bytes) -> IncidentKind:
