@@ -82,35 +82,27 @@ def _remove(at: int, name: str) -> None:
     try:
         os.unlink(name, dir_fd=at)
     except (IsADirectoryError, PermissionError):  # what macOS says of a directory
-        fd = os.open(name, DIRECTORY | ALWAYS, dir_fd=at)
-        try:
-            for inner in os.listdir(fd):
-                with contextlib.suppress(FileNotFoundError):
-                    _remove(fd, inner)
-        finally:
-            os.close(fd)
-        _remove_emptied(at, name)
+        for _ in range(MOST_TRIES):  # what another process puts there meanwhile goes with it
+            _empty(at, name)
+            try:
+                os.rmdir(name, dir_fd=at)
+            except OSError as err:
+                if err.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                time.sleep(0.001)
+            else:
+                return
+        os.rmdir(name, dir_fd=at)
 
 
-def _remove_emptied(at: int, name: str) -> None:
-    """Remove a directory that was emptied; what another process put there meanwhile goes with it."""
-    for _ in range(MOST_TRIES):
-        try:
-            os.rmdir(name, dir_fd=at)
-        except OSError as err:
-            if err.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        else:
-            return
-        fd = os.open(name, DIRECTORY | ALWAYS, dir_fd=at)
-        try:
-            for inner in os.listdir(fd):
-                with contextlib.suppress(FileNotFoundError):
-                    _remove(fd, inner)
-        finally:
-            os.close(fd)
-        time.sleep(0.001)
-    os.rmdir(name, dir_fd=at)
+def _empty(at: int, name: str) -> None:
+    fd = os.open(name, DIRECTORY | ALWAYS, dir_fd=at)
+    try:
+        for inner in os.listdir(fd):
+            with contextlib.suppress(FileNotFoundError):
+                _remove(fd, inner)
+    finally:
+        os.close(fd)
 
 
 def hold(directory: Dir) -> None:
