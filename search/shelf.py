@@ -68,17 +68,19 @@ class Shelf:
         with directory:
             return self._manifest(directory)
 
-    def open(self) -> Opened | None:
+    def open(self, known: Manifest | None = None) -> Opened | None:
         """The view as it was folded, or ``None`` if none is kept that this version can read.
+
+        ``known`` is the manifest, where it was read just now.
 
         Its files are copied, verified on the way, and the copy has no name by the time this returns.
         Raises :class:`Unfit` for files that are not the ones that were folded, :class:`StoreError` and
         :class:`IndexFailed` for what the system refuses.
         """
         try:
-            return self._open()
+            return self._open(known)
         except Unfit:
-            return self._open()  # another process may have folded meanwhile; if not, it is so again
+            return self._open(None)  # another process may have folded meanwhile; if not, it is so again
 
     def fold(
         self,
@@ -183,13 +185,13 @@ class Shelf:
             names = [name for name in trees.shut(fresh) if not name.endswith(".lock")]
             return tuple(_kept(fresh, name) for name in names)
 
-    def _open(self) -> Opened | None:
+    def _open(self, known: Manifest | None) -> Opened | None:
         root = self.home.open(make=False)
         directory = root.dir(self.path) if root is not None else None
         if root is None or directory is None:
             return None
         with directory:
-            found = self._manifest(directory)
+            found = known or self._manifest(directory)
             if found is None:
                 return None
             with _required(directory.sub(found.generation)) as files:

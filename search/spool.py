@@ -11,20 +11,18 @@ from typing import Final
 
 import msgspec
 
-from nsstore.errors import EscapeError, StoreError
-from nsstore.incident import IncidentKind
+from nsstore.errors import StoreError
 from nsstore.ledger import Ledger
 from nsstore.search.folder import Folder
 from nsstore.search.home import CacheHome
 from nsstore.search.manifest import place_of
-from nsstore.search.sealed import seal, unseal
+from nsstore.search.sealed import kept, seal
 from nsstore.store import Store
 from nsstore.store.leaf import Leaf
 from nsstore.store.recalled import Recollection, recollect
 
 KNOWN: Final = "known"
 LEAST_KNOWN: Final = 16  # members from which on it is worth a file
-MAX_BYTES: Final = 512 * 1024 * 1024
 
 
 class Spool:
@@ -38,13 +36,8 @@ class Spool:
 
     def recall(self, leaf: Leaf) -> None:
         """Let a leaf that knows nothing yet go on from what was known of its namespace, if that is kept."""
-        try:
-            known = self._read(leaf)
-        except (msgspec.MsgspecError, EscapeError, ValueError):
-            self.store.witness.tell(leaf.place, IncidentKind.VIEW_DAMAGED, KNOWN)
-            return
-        except StoreError:
-            return
+        path = f"{KNOWN}/{place_of(self.store.trust.keys, leaf.place.chain)}"
+        known = kept(self.home, leaf, path, KNOWN, Recollection)
         if known is not None:
             self._kept[leaf.place.chain.name] = len(known.ledger.members)
             leaf.go_on_from(known)
@@ -60,15 +53,6 @@ class Spool:
     def start_afresh(self) -> None:
         """Forget what is kept: it is asked for again."""
         self._kept = {}
-
-    def _read(self, leaf: Leaf) -> Recollection | None:
-        """What is kept of a namespace, if it is this store's own word. Raises ``ValueError`` if it is not."""
-        keys, chain = self.store.trust.keys, leaf.place.chain
-        root = self.home.open(make=False)
-        raw = root.read(f"{KNOWN}/{place_of(keys, chain)}", MAX_BYTES) if root is not None else None
-        if raw is None:
-            return None
-        return msgspec.msgpack.decode(unseal(keys, chain, KNOWN, raw), type=Recollection)
 
     def _write(self, leaf: Leaf, ledger: Ledger) -> None:
         with suppress(StoreError, OSError, ReferenceError):

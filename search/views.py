@@ -140,14 +140,15 @@ class Views:
 
     def _open(self, pair: Pair, sight: Sight, readable: Readable) -> None:
         keys, chain = self.store.trust.keys, sight.leaf.place.chain
-        best: tuple[int, str] | None = None
+        kept: dict[tuple[int, str], Manifest] = {}
         for name in self._kept(sight.leaf):
             with suppress(StoreError):
                 manifest = self._read(sight.leaf, Shelf(self.home, keys, chain, name))
                 if manifest is not None and _usable(sight, readable, manifest):
-                    best = max(best or (-1, ""), (manifest.seq, name))
-        if best is not None:
-            self._take(pair, sight, readable, Shelf(self.home, keys, chain, best[1]))
+                    kept[manifest.seq, name] = manifest
+        if kept:
+            best = max(kept)
+            self._take(pair, sight, readable, Shelf(self.home, keys, chain, best[1]), kept[best])
 
     def _kept(self, leaf: Leaf) -> list[str]:
         keys, chain = self.store.trust.keys, leaf.place.chain
@@ -168,10 +169,10 @@ class Views:
             self._damaged(leaf, shelf, why)
             return None
 
-    def _take(self, pair: Pair, sight: Sight, readable: Readable, shelf: Shelf) -> None:
+    def _take(self, pair: Pair, sight: Sight, readable: Readable, shelf: Shelf, known: Manifest) -> None:
         """Open what is kept and go on from there. What the system refuses leaves the view in memory."""
         try:
-            opened = shelf.open()
+            opened = shelf.open(known)
         except (Unfit, EscapeError) as why:
             self._damaged(sight.leaf, shelf, why)
             return

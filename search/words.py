@@ -14,24 +14,22 @@ from typing import Final
 
 import msgspec
 
-from nsstore.errors import EscapeError, StoreError
-from nsstore.incident import IncidentKind
+from nsstore.errors import StoreError
 from nsstore.ledger import Ledger
 from nsstore.search.analyser import VERSION
 from nsstore.search.folder import Folder
 from nsstore.search.home import CacheHome
 from nsstore.search.manifest import place_of
-from nsstore.search.sealed import seal, unseal
+from nsstore.search.sealed import kept, seal
 from nsstore.store import Store
 from nsstore.store.leaf import Leaf
 
 TERMS: Final = "terms"
 LEAST_TERMS: Final = 16  # records whose terms are worth a file, and worth writing it again
-MAX_BYTES: Final = 512 * 1024 * 1024
 NONE: Final[Mapping[str, str]] = {}
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The terms of records that joined up to an event of the chain, by their ids, by one analyser."""
 
     analyser: str
@@ -50,15 +48,11 @@ class Words:
 
     def of(self, leaf: Leaf, ledger: Ledger) -> Mapping[str, str]:
         """What is kept of a namespace's records, as far as it was told of this very chain."""
-        try:
-            kept = self._read(leaf)
-        except (msgspec.MsgspecError, EscapeError, ValueError):
-            self.store.witness.tell(leaf.place, IncidentKind.VIEW_DAMAGED, TERMS)
+        path = f"views/{place_of(self.store.trust.keys, leaf.place.chain)}/{TERMS}"
+        known = kept(self.home, leaf, path, TERMS, Terms)
+        if known is None or known.analyser != VERSION or known.seq > ledger.seq:
             return NONE
-        except StoreError:
-            return NONE
-        fits = kept is not None and kept.seq <= ledger.seq and ledger.macs[kept.seq] == kept.head
-        return kept.terms if kept is not None and fits and kept.analyser == VERSION else NONE
+        return known.terms if ledger.macs[known.seq] == known.head else NONE
 
     def consider(
         self, leaf: Leaf, ledger: Ledger, known: Mapping[str, str], fresh: Mapping[str, str]
@@ -67,22 +61,16 @@ class Words:
         if len(fresh) >= max(LEAST_TERMS, len(known) // 8):
             every = {**known, **fresh}
             terms = {one: every[one] for one in ledger.order if one in every}
-            kept = Kept(VERSION, ledger.seq, ledger.head, terms)
-            self.folder.submit(partial(self._write, leaf, kept, ledger.size, len(ledger.forgotten)))
+            told = Terms(VERSION, ledger.seq, ledger.head, terms)
+            self.folder.submit(partial(self._write, leaf, told, ledger.size, len(ledger.forgotten)))
 
-    def _read(self, leaf: Leaf) -> Kept | None:
-        keys, chain = self.store.trust.keys, leaf.place.chain
-        root = self.home.open(make=False)
-        raw = root.read(f"views/{place_of(keys, chain)}/{TERMS}", MAX_BYTES) if root is not None else None
-        return msgspec.msgpack.decode(unseal(keys, chain, TERMS, raw), type=Kept) if raw is not None else None
-
-    def _write(self, leaf: Leaf, kept: Kept, size: int, forgotten: int) -> None:
+    def _write(self, leaf: Leaf, told: Terms, size: int, forgotten: int) -> None:
         with suppress(StoreError, OSError, ReferenceError):
             keys, chain = self.store.trust.keys, leaf.place.chain
             root = self.home.open(make=True)
             if root is None:
                 return
-            raw = seal(keys, chain, TERMS, msgspec.msgpack.encode(kept))
+            raw = seal(keys, chain, TERMS, msgspec.msgpack.encode(told))
             # Opened first: what is forgotten from here on takes this very directory away.
             with root.make_dir(f"views/{place_of(keys, chain)}") as directory:
                 if len(leaf.read().forgotten) == forgotten and leaf.forgets_nothing_behind(size):
