@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -107,11 +108,11 @@ class CacheHome:
         Where it is not to be had the cache home serves as well, only slower.
         """
         if self._memory is None or self._memory.fd < 0 or not _stands(self._memory):
-            try:
-                found = Root.make(in_memory(), unnamed=False, what="the cache")
-            except (StoreError, OSError):
-                return None
-            self._memory = found if found.filesystem == "tmpfs" else None
+            path, self._memory = in_memory(), None
+            if path is not None:
+                with suppress(StoreError, OSError):
+                    found = Root.make(path, unnamed=False, what="the cache")
+                    self._memory = found if found.filesystem == "tmpfs" else None
         return self._memory
 
     def close(self) -> None:

@@ -156,9 +156,9 @@ def overlap(home: str, root: str) -> bool:
     return passed[-1] in around or around[-1] in passed
 
 
-def in_memory() -> str:
-    """The path of this user's own directory in memory; whether there is one is found out by making it."""
-    return f"{MEMORY}/nsstore-{os.geteuid()}"
+def in_memory() -> str | None:
+    """The path of this user's own directory in memory, there or not; ``None`` where is no such place."""
+    return f"{MEMORY}/nsstore-{os.geteuid()}" if os.path.isdir(MEMORY) else None
 
 
 def in_repository(path: str) -> bool:

@@ -316,3 +316,19 @@ def test_a_worn_index_is_made_anew(store: OpenStore) -> None:
     assert kept(store) == [after]
     assert pair.base is not None
     assert not pair.base.gone.ids
+
+
+def test_where_no_files_are_kept_in_memory(
+    store: OpenStore, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system has no place in memory none is made, and a view is opened by the cache home alone."""
+    session = folded(store)
+    expected = everything(session)
+    missing = world.place / "none"
+    monkeypatch.setattr("nsstore.root.places.MEMORY", str(missing))
+    with world.open() as fresh:
+        assert fresh._searcher.views.home.memory() is None
+        assert everything(Who().bind(fresh)) == expected
+        (pair,) = pairs(fresh)
+        assert pair.base is not None
+    assert not missing.exists()
