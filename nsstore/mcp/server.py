@@ -88,7 +88,7 @@ def _listed(tool: Tool) -> types.Tool:
             title=tool.title,
             read_only_hint=tool.reads,
             destructive_hint=tool.destroys,
-            idempotent_hint=tool.repeatable,
+            idempotent_hint=tool.reads,
             open_world_hint=False,
         ),
     )

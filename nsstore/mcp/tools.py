@@ -27,7 +27,8 @@ Call = Callable[[Host, Mapping[str, object]], tuple[msgspec.Struct, str]]
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One tool, with what a client may show of it before it asks its user.
 
-    None reaches beyond the store (``openWorldHint`` is false of each).
+    None reaches beyond the store (``openWorldHint`` is false of each), and those that only read can be
+    called again (``idempotentHint``).
     """
 
     name: str
@@ -36,15 +37,26 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     takes: type[take.Arguments]
     gives: type[msgspec.Struct]
     call: Call
-    reads: bool = False
-    destroys: bool = False
-    repeatable: bool = False
+    reads: bool
+    destroys: bool
 
 
-def _calling(
-    name: str, takes: type[Taken], act: Callable[[Host, Taken], Gives], tell: Callable[[Gives], str]
-) -> Call:
-    """A call with checked arguments. Raises :class:`InvalidInput` naming the argument and the rule."""
+def _tool(
+    *,
+    name: str,
+    title: str,
+    about: str,
+    takes: type[Taken],
+    gives: type[Gives],
+    act: Callable[[Host, Taken], Gives],
+    tell: Callable[[Gives], str],
+    reads: bool = False,
+    destroys: bool = False,
+) -> Tool:
+    """A tool whose call checks its arguments.
+
+    The call raises :class:`InvalidInput` naming the argument and the rule.
+    """
 
     def call(host: Host, given: Mapping[str, object]) -> tuple[msgspec.Struct, str]:
         for argument in given:
@@ -54,10 +66,19 @@ def _calling(
             taken = msgspec.convert(given, takes)
         except msgspec.ValidationError as err:
             raise InvalidInput(f"{name}: {str(err)[:300]}") from None
-        gives = act(host, taken)
-        return gives, tell(gives)
+        done = act(host, taken)
+        return done, tell(done)
 
-    return call
+    return Tool(
+        name=name,
+        title=title,
+        about=about,
+        takes=takes,
+        gives=gives,
+        call=call,
+        reads=reads,
+        destroys=destroys,
+    )
 
 
 def _remember(host: Host, given: take.Remember) -> give.Written:
@@ -152,7 +173,7 @@ def _written(receipt: Receipt, *supersedes: str) -> give.Written:
 
 
 TOOLS: Final = (
-    Tool(
+    _tool(
         name="remember",
         title="Remember",
         about="Write a text down for later sessions: a decision, a preference, a lesson, how something is"
@@ -160,97 +181,101 @@ TOOLS: Final = (
         " secrets, and nothing that the code says itself.",
         takes=take.Remember,
         gives=give.Written,
-        call=_calling("remember", take.Remember, _remember, telling.tell_written),
+        act=_remember,
+        tell=telling.tell_written,
     ),
-    Tool(
+    _tool(
         name="search",
         title="Search memory",
         about="Find the best records for some words, among those this scope may read, with where each comes"
         " from. What is of an allowed other branch or baseline comes apart, as stale.",
         takes=take.Search,
         gives=give.FoundMemory,
-        call=_calling("search", take.Search, _search, telling.tell_found),
+        act=_search,
+        tell=telling.tell_found,
         reads=True,
-        repeatable=True,
     ),
-    Tool(
+    _tool(
         name="recall",
         title="Recall",
         about="The few best current records of this very project for some words. Never another project's.",
         takes=take.Recall,
         gives=give.FoundMemory,
-        call=_calling("recall", take.Recall, _recall, telling.tell_found),
+        act=_recall,
+        tell=telling.tell_found,
         reads=True,
-        repeatable=True,
     ),
-    Tool(
+    _tool(
         name="get",
         title="Read a record",
         about="One record by its id, whole or a part of a long text.",
         takes=take.Get,
         gives=give.OneMemory,
-        call=_calling("get", take.Get, _get, telling.tell_one),
+        act=_get,
+        tell=telling.tell_one,
         reads=True,
-        repeatable=True,
     ),
-    Tool(
+    _tool(
         name="list",
         title="List records",
         about="The newest records of this very session, each with the beginning of its text.",
         takes=take.List,
         gives=give.ListedMemory,
-        call=_calling("list", take.List, _list, telling.tell_listed),
+        act=_list,
+        tell=telling.tell_listed,
         reads=True,
-        repeatable=True,
     ),
-    Tool(
+    _tool(
         name="update",
         title="Update a record",
         about="Put a text in the place of a record of this session: the older version is kept, and no longer"
         " ranks.",
         takes=take.Update,
         gives=give.Written,
-        call=_calling("update", take.Update, _update, telling.tell_written),
+        act=_update,
+        tell=telling.tell_written,
     ),
-    Tool(
+    _tool(
         name="forget",
         title="Forget a record",
         about="Forget a record of this session for good, with the versions it took the place of. Only when"
         " the user asked for it: nothing brings it back. dry_run says what would go.",
         takes=take.Forget,
         gives=give.Forgotten,
-        call=_calling("forget", take.Forget, _forget, telling.tell_forgotten),
+        act=_forget,
+        tell=telling.tell_forgotten,
         destroys=True,
     ),
-    Tool(
+    _tool(
         name="state_get",
         title="Read a document",
         about="The document under a key, such as a plan or a list of what is left to do.",
         takes=take.StateGet,
         gives=give.OneMemory,
-        call=_calling("state_get", take.StateGet, _state_get, telling.tell_one),
+        act=_state_get,
+        tell=telling.tell_one,
         reads=True,
-        repeatable=True,
     ),
-    Tool(
+    _tool(
         name="state_put",
         title="Write a document",
         about="Write the next version of the document under a key. With expect it is written only if nobody"
         " else wrote one meanwhile.",
         takes=take.StatePut,
         gives=give.Written,
-        call=_calling("state_put", take.StatePut, _state_put, telling.tell_written),
+        act=_state_put,
+        tell=telling.tell_written,
     ),
-    Tool(
+    _tool(
         name="evidence",
         title="Evidence",
         about="What is so now (branch, commit, baseline, changed files, commits that touch what the topic"
         " names), and beneath it, apart, what was remembered. Where the two differ, what is so now holds.",
         takes=take.AskEvidence,
         gives=give.FoundEvidence,
-        call=_calling("evidence", take.AskEvidence, _evidence, telling.tell_evidence),
+        act=_evidence,
+        tell=telling.tell_evidence,
         reads=True,
-        repeatable=True,
     ),
 )
 BY_NAME: Final = {one.name: one for one in TOOLS}
