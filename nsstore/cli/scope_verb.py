@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -26,7 +26,7 @@ NO_BASELINE: Final = "no tag is reachable and the first commit is not here: give
 
 @click.command("scope")
 @scope_flags
-def scope(**given: Any) -> None:  # noqa: ANN401 - the flags of the scope
+def scope(*, as_json: bool, **given: str | None) -> None:
     """Show who asks: each value, and where it came from.
 
     A flag wins over its variable, that over your own configuration, that over the bound checkout, that
@@ -35,7 +35,6 @@ def scope(**given: Any) -> None:  # noqa: ANN401 - the flags of the scope
     """
     from nsstore.host import infer
 
-    as_json = given.pop("as_json")
     inferred = infer(flagged(given), os.environ, None)
     rows = _rows(inferred)
     if as_json:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -15,13 +15,13 @@ from nsstore.cli.passphrase import passphrase_option, unattended_option
 from nsstore.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from nsstore.cli.setup_plan import Plan
+    from nsstore.cli.setup_plan import Given, Plan
 
 NAMES: Final = ("claude-code", "codex")
 DIMENSIONS: Final = ("tenant", "group", "user", "project", "session")
 
 
-def _flags(command: Any) -> Any:  # noqa: ANN401 - click's decorators take and give commands
+def _flags(command: Callable[..., None]) -> Callable[..., None]:
     for name in reversed(DIMENSIONS):
         one = BY_NAME[name]
         command = click.option(
@@ -89,7 +89,7 @@ def setup(
         printing.say(line)
 
 
-def _asked(known: Any, *, as_json: bool) -> Plan:  # noqa: ANN401 - Given, which is imported late
+def _asked(known: Given, *, as_json: bool) -> Plan:
     """What somebody at the terminal agreed to, value by value and as a whole."""
     from nsstore.cli.setup_plan import ASKED, Value, plan_of, proposed
     from nsstore.errors import Refused
