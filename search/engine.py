@@ -19,7 +19,7 @@ from nsstore.search.spool import Spool
 from nsstore.search.views import Views
 from nsstore.search.wide import Part, Wide
 from nsstore.search.words import Words
-from nsstore.store import ADVISORY, Provenance, Sight, Store, answered
+from nsstore.store import ADVISORY, Provenance, Sight, Store, answered, provenance_of
 from nsstore.store.proven import Proven
 
 MAX_HITS: Final = 1_000
@@ -235,16 +235,12 @@ def _hit(sight: Sight, proven: Proven, score: float, found: Matched) -> Hit:
         sensitivity=header.sensitivity,
         score=score,
         created_at=header.created_at,
-        provenance=Provenance(
-            record_id=header.record_id,
+        provenance=provenance_of(
+            header,
             scope=proven.scope.copy(),
             path=f"{sight.leaf.place.records}/{header.record_id}.md",
             reason="search",
             matched_terms=matched_terms,
             matched_fields=matched_fields,
-            created_at=header.created_at,
-            source_tool=header.source_tool,
-            schema_version=header.schema_version,
-            imported_from=header.imported_from,
         ),
     )

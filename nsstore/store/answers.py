@@ -75,23 +75,29 @@ def found_of(ns: Namespace, record: Record, *, stale: bool, reason: str) -> Foun
         created_at=header.created_at,
         expires_at=header.expires_at,
         stale=stale,
-        provenance=provenance_of(ns, header, reason=reason),
+        provenance=provenance_of(
+            header,
+            scope=scope_fields(header),
+            path=layout.record_path(ns, header.record_id),
+            reason=reason,
+        ),
     )
 
 
 def provenance_of(
-    ns: Namespace,
     header: Header,
     *,
+    scope: dict[str, str | None],
+    path: str,
     reason: str,
     matched_terms: tuple[str, ...] = (),
     matched_fields: tuple[str, ...] = (),
 ) -> Provenance:
-    """The provenance of a record that is about to be returned."""
+    """The provenance of a record that is about to be returned; ``scope`` as :func:`scope_fields` tells it."""
     return Provenance(
         record_id=header.record_id,
-        scope=scope_fields(header),
-        path=layout.record_path(ns, header.record_id),
+        scope=scope,
+        path=path,
         reason=reason,
         matched_terms=matched_terms,
         matched_fields=matched_fields,
