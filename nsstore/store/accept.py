@@ -116,23 +116,18 @@ def accept(
     was not reached is still closed, and is accepted by another statement. Raises as
     :func:`~nsstore.rights.append`.
     """
-    made = store.rights.accept(
+    number = store.rights.accept(
         signer,
         sorted({one.space.tenant for one in found}),
-        lambda seq, at, prev: Accepted(
-            seq=seq,
-            at=at,
-            by=by,
-            why=why,
-            assurance=assurance,
-            prev=prev,
-            namespaces=len(found),
-            events=sum(one.events for one in found),
-            records=sum(len(one.records) for one in found),
-            digest=digest_of(store.trust.store_id, found),
-        ),
+        by=by,
+        why=why,
+        assurance=assurance,
+        namespaces=len(found),
+        events=sum(one.events for one in found),
+        records=sum(len(one.records) for one in found),
+        digest=digest_of(store.trust.store_id, found),
     )
-    return go_on(store, made.seq, found)
+    return go_on(store, number, found)
 
 
 def go_on(store: Store, number: int, found: Sequence[Loss]) -> Done:

@@ -84,23 +84,19 @@ def accept_gaps(
     Each chain is told, which says how many events it lacks before that. The numbers of the statements.
     Raises as :func:`~nsstore.rights.append`.
     """
-    numbers: list[int] = []
-    for gap in found:
-        digest = gap.digest(store.trust.store_id)
-
-        def make(seq: int, at: str, prev: str, events: int = gap.events, digest: str = digest) -> Accepted:
-            return Accepted(
-                seq=seq,
-                at=at,
+    return tuple(
+        [
+            store.rights.accept(
+                signer,
+                [gap.tenant],
                 by=by,
                 why=why,
                 assurance=assurance,
-                prev=prev,
                 namespaces=0,
-                events=events,
+                events=gap.events,
                 records=0,
-                digest=digest,
+                digest=gap.digest(store.trust.store_id),
             )
-
-        numbers.append(store.rights.accept(signer, [gap.tenant], make).seq)
-    return tuple(numbers)
+            for gap in found
+        ]
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nsstore.audit import EventKind
 from nsstore.incident import IncidentKind
 from nsstore.policy import HOLDS_UNKNOWN, NOTHING_SET, Retention, Rights
-from nsstore.rights import Kept, Make, Revoked, RightsList, Standing, Statement, append
+from nsstore.rights import Accepted, Assurance, Kept, Make, Revoked, RightsList, Standing, Statement, append
 from nsstore.store.witness import Witness
 
 if TYPE_CHECKING:
@@ -83,17 +83,44 @@ class RightsInForce:
         self._witness.tell_statement(tenant, event, made.statement.seq, made.raw)
         return made.statement
 
-    def accept(self, signer: Signer, tenants: Sequence[Tenant], make: Make) -> Statement:
-        """Make a statement about what several tenants lost; each of their audits is told.
+    def accept(
+        self,
+        signer: Signer,
+        tenants: Sequence[Tenant],
+        *,
+        by: str,
+        why: str,
+        assurance: Assurance,
+        namespaces: int,
+        events: int,
+        records: int,
+        digest: str,
+    ) -> int:
+        """State that the owner gives up what several tenants lost; each of their audits is told.
 
-        Raises as :meth:`state`.
+        ``digest`` says exactly which losses. The statement's number. Raises as :meth:`state`.
         """
         for tenant in tenants:
             self._witness.audit.require_ready(tenant)
+
+        def make(seq: int, at: str, prev: str) -> Accepted:
+            return Accepted(
+                seq=seq,
+                at=at,
+                by=by,
+                why=why,
+                assurance=assurance,
+                prev=prev,
+                namespaces=namespaces,
+                events=events,
+                records=records,
+                digest=digest,
+            )
+
         made = append(self.listed, signer, make)
         for tenant in tenants:
             self._witness.tell_statement(tenant, EventKind.RECOVERED, made.statement.seq, made.raw)
-        return made.statement
+        return made.statement.seq
 
     def tell(self, tenant: Tenant, damage: IncidentKind) -> str:
         """Audit a damage to a tenant, once in a process, and return the incident's id."""
