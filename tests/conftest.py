@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from bench import keeping
+
 # No deadline: a shared machine is slow now and then, and a slow example is not a wrong one.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
@@ -26,4 +28,11 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             ("NSSTORE_TRUST_HOME", home / "trust"),
         ):
             patch.setenv(name, str(folder))
+        yield
+
+
+@pytest.fixture
+def quick_keys() -> Iterator[None]:
+    """Make keys from passphrases at almost no cost."""
+    with keeping.quick_keys():
         yield

@@ -1,8 +1,10 @@
 """A store for each case, a way to bind it with anything, and views that are soon kept on the disk."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -89,9 +91,18 @@ def ids(session: Session, words: str, k: int = 1000) -> list[str]:
     return [hit.record_id for hit in session.search(words, k=k).hits]
 
 
-def unattended(person: Person) -> tuple[str, ...]:
-    """The flags that give a passphrase without asking."""
-    file = person.place / "passphrase"
-    file.write_text("correct horse battery\n")
-    file.chmod(0o600)
-    return ("--unattended", "--passphrase-file", str(file))
+@contextmanager
+def failing_after(size: int, number: int) -> Generator[None]:
+    """A disk that takes this many more bytes and then no more."""
+    left = [size]
+    real = os.write
+
+    def write(fd: int, raw: bytes) -> int:
+        part = raw[: left[0]]
+        left[0] -= len(part)
+        if not part:
+            raise OSError(number, os.strerror(number))
+        return real(fd, part)
+
+    with patch.object(os, "write", write):
+        yield

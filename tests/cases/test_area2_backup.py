@@ -16,8 +16,8 @@ from bench.world import World
 from nsstore import InvalidInput, OpenStore
 from nsstore.audit import EventKind, read_events
 from nsstore.root import system
-from tests.cases.conftest import LEAST, error_of, filled, generations, ids, keep, unattended
-from tests.cli.conftest import Person
+from tests.cases.conftest import LEAST, error_of, filled, generations, ids, keep
+from tests.cli.conftest import Person, unattended
 
 pytestmark = pytest.mark.usefixtures("kept_views")
 TENANT = ("tenant", "acme")

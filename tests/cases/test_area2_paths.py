@@ -13,6 +13,7 @@ from bench.child import Report, in_child
 from bench.world import World
 from nsstore import InvalidInput, OpenStore, StoreError
 from nsstore.layout import MAX_PATH_BYTES
+from tests.climbing import CLIMBING
 
 ID_FIELDS = [
     "tenant_id",
@@ -24,22 +25,7 @@ ID_FIELDS = [
     "baseline",
     "agent_id",
 ]
-DOTS = [
-    "..",
-    ".",
-    "../x",
-    "../../x",
-    "a/../b",
-    "a/..",
-    "./a",
-    "...",
-    "....//",
-    "a//b",
-    "/",
-    "a/",
-    "..\n",
-    "..\\x",
-]
+DOTS = [*CLIMBING, "..\\x"]
 ABSOLUTE = [
     "/etc/passwd",
     "//x",

@@ -15,8 +15,8 @@ from nsstore import OpenStore, StoreError
 from nsstore.audit import read_events, verify
 from nsstore.policy import Kind, Opens
 from nsstore.store import Below
-from tests.cases.conftest import filled, ids, keep, unattended
-from tests.cli.conftest import Person
+from tests.cases.conftest import filled, ids, keep
+from tests.cli.conftest import Person, unattended
 
 pytestmark = pytest.mark.usefixtures("kept_views")
 ACME = ("tenant", "acme")

@@ -7,8 +7,8 @@ import resource
 import stat
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -21,6 +21,7 @@ from bench.world import World
 from nsstore import InvalidInput, NotVisible, OpenStore, SystemFailure, WitnessError
 from nsstore.audit import EventKind, read_events, verify
 from nsstore.root import system
+from tests.cases.conftest import failing_after
 
 ACME = ("tenant", "acme")
 
@@ -78,23 +79,6 @@ def test_br69_appends_of_many_processes_do_not_mix(world: World) -> None:
             ]
             assert " ".join(mine).encode() == end.lines[0]
             assert bind(store, user_id=name).list().total == 25
-
-
-@contextmanager
-def failing_after(size: int, number: int) -> Generator[None]:
-    """A disk that takes this many more bytes and then no more."""
-    left = [size]
-    real = os.write
-
-    def write(fd: int, raw: bytes) -> int:
-        part = raw[: left[0]]
-        left[0] -= len(part)
-        if not part:
-            raise OSError(number, os.strerror(number))
-        return real(fd, part)
-
-    with patch.object(os, "write", write):
-        yield
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])

@@ -24,7 +24,7 @@ from nsstore.audit import EventKind, read_events, verify
 from nsstore.root import system
 from nsstore.root.steps import hooked
 from nsstore.store import Below, forget_below
-from tests.cases.conftest import generations, ids
+from tests.cases.conftest import failing_after, generations, ids
 
 pytestmark = pytest.mark.usefixtures("kept_views")
 ACME = ("tenant", "acme")
@@ -106,23 +106,6 @@ def test_br67_a_newer_version_is_durable_before_its_line(store: OpenStore, world
         (path,) = world.root.rglob(f"{made}.md")
         assert watched.sizes[path.stat().st_ino] == path.stat().st_size
         assert call() == made
-
-
-@contextmanager
-def failing_after(size: int, number: int) -> Generator[None]:
-    """A disk that takes this many more bytes and then no more."""
-    left = [size]
-    real = os.write
-
-    def write(fd: int, raw: bytes) -> int:
-        part = raw[: left[0]]
-        left[0] -= len(part)
-        if not part:
-            raise OSError(number, os.strerror(number))
-        return real(fd, part)
-
-    with patch.object(os, "write", write):
-        yield
 
 
 SIZES = [0, 1, 100, 200, 300, 400, 500, 700, 900, 1100, 1300, 1600, 2000]

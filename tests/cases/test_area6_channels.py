@@ -15,8 +15,8 @@ from bench.keeping import back_up, put_back, quick_keys
 from bench.world import World
 from nsstore import NotVisible, OpenStore, Session, StoreError
 from nsstore.root.steps import hooked
-from tests.cases.conftest import filled, generations, ids, keep, unattended
-from tests.cli.conftest import Person
+from tests.cases.conftest import filled, generations, ids, keep
+from tests.cli.conftest import Person, unattended
 
 pytestmark = pytest.mark.usefixtures("kept_views")
 CANARY = "zq7f3evil"

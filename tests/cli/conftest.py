@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from bench.keeping import PASS
 from nsstore.cli.main import cli
 
 SCOPE = {
@@ -70,3 +71,18 @@ def person(tmp_path: Path) -> Person:
     someone = Person(tmp_path)
     someone.ok("init", str(someone.store))
     return someone
+
+
+@pytest.fixture
+def owner(person: Person) -> Person:
+    """A person who is the owner of the store."""
+    person.ok("owner", "init", "--name", "Ada", *unattended(person))
+    return person
+
+
+def unattended(person: Person, passphrase: str = PASS) -> tuple[str, ...]:
+    """The flags that give a passphrase without asking."""
+    file = person.place / f"passphrase-{len(passphrase)}"
+    file.write_text(passphrase + "\n")
+    file.chmod(0o600)
+    return ("--unattended", "--passphrase-file", str(file))

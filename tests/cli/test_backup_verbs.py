@@ -7,25 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
+from tests.cli.conftest import Person, unattended
 
-PASS = "correct horse battery"
+pytestmark = pytest.mark.usefixtures("quick_keys")
 OWNERS = "owner's own passphrase"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
-
-
-def unattended(person: Person, passphrase: str = PASS) -> tuple[str, ...]:
-    """The flags that give a passphrase without asking."""
-    file = person.place / f"passphrase-{len(passphrase)}"
-    file.write_text(passphrase + "\n")
-    file.chmod(0o600)
-    return ("--unattended", "--passphrase-file", str(file))
 
 
 def test_another_machine(person: Person) -> None:

@@ -6,19 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
-from tests.cli.test_backup_verbs import OWNERS, unattended
+from tests.cli.conftest import Person, unattended
+from tests.cli.test_backup_verbs import OWNERS
 from tests.cli.test_check_verb import LEDGER, delete_ledger, empty_anchors, flip, forge_ledger_line, leaf
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 ACCEPT = "nsstore owner accept"
 MONDAY = "memory/acme/ada/atlas/monday"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
 
 
 def delete_record(person: Person) -> None:

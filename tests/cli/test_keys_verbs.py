@@ -10,25 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
+from bench.keeping import PASS
+from tests.cli.conftest import Person, unattended
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 HOUSE = Path(__file__).parents[2]
-PASS = "correct horse battery"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
-
-
-def unattended(person: Person, passphrase: str = PASS) -> tuple[str, ...]:
-    """The flags that give a passphrase without asking."""
-    file = person.place / "passphrase"
-    file.write_text(passphrase + "\n")
-    file.chmod(0o600)
-    return ("--unattended", "--passphrase-file", str(file))
 
 
 def test_backup_loss_and_restore(person: Person) -> None:

@@ -5,25 +5,11 @@ import json
 import pytest
 
 from nsstore.layout import RIGHTS_LIST
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
-from tests.cli.test_owner_verbs import unattended
+from tests.cli.conftest import Person, unattended
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 SET = ("owner", "retention", "set", "--tenant", "acme", "--why", "the law")
 SHOW = ("owner", "retention", "show")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
-
-
-@pytest.fixture
-def owner(person: Person) -> Person:
-    """A person who is the owner of the store."""
-    person.ok("owner", "init", "--name", "Ada", *unattended(person))
-    return person
 
 
 def test_retention_from_beginning_to_end(owner: Person) -> None:

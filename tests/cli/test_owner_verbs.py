@@ -7,36 +7,14 @@ from pathlib import Path
 import pytest
 
 from nsstore.layout import RIGHTS_LIST
-from nsstore.trust import backup as sealing
 from nsstore.trust.owner import KEY_FILE, OWNER_FILE
-from tests.cli.conftest import Person
+from tests.cli.conftest import Person, unattended
 
-PASS = "correct horse battery"
+pytestmark = pytest.mark.usefixtures("quick_keys")
 GRANT = (
     "owner", "grant", "cross_agent", "--tenant", "acme", "--user", "ada", "--project", "atlas",
     "--agent", "human", "--purpose", "recall", "--open-agent", "codex", "--why", "they work together",
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
-
-
-def unattended(person: Person, passphrase: str = PASS) -> tuple[str, ...]:
-    """The flags that give a passphrase without asking."""
-    file = person.place / "passphrase"
-    file.write_text(passphrase + "\n")
-    file.chmod(0o600)
-    return ("--unattended", "--passphrase-file", str(file))
-
-
-@pytest.fixture
-def owner(person: Person) -> Person:
-    """A person who is the owner of the store."""
-    person.ok("owner", "init", "--name", "Ada", *unattended(person))
-    return person
 
 
 def test_a_grant_from_beginning_to_end(owner: Person) -> None:

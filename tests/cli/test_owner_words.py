@@ -6,27 +6,14 @@ import shlex
 
 import pytest
 
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
-from tests.cli.test_owner_verbs import GRANT, unattended
+from tests.cli.conftest import Person, unattended
+from tests.cli.test_owner_verbs import GRANT
 from tests.cli.test_terminal import COLUMNS, ESCAPE, at_terminal
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 TO = GRANT[3:-4]
 ENDS = ("--days", "40", "--why", "a test")
 ABSENT = "01934f2e-8b7a-7c3d-9e21-0123456789ab"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
-
-
-@pytest.fixture
-def owner(person: Person) -> Person:
-    """A person who is the owner of the store."""
-    person.ok("owner", "init", "--name", "Ada", *unattended(person))
-    return person
 
 
 def pasted(person: Person, shown: str) -> tuple[str, ...]:

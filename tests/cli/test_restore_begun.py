@@ -7,18 +7,12 @@ from typing import Any
 
 import pytest
 
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
-from tests.cli.test_backup_verbs import OWNERS, unattended
+from tests.cli.conftest import Person, unattended
+from tests.cli.test_backup_verbs import OWNERS
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 WED = {"NSSTORE_SESSION": "wednesday"}
 BOB = {"NSSTORE_USER": "bob"}
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
 
 
 class Lost:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SCOPE, Person
+from tests.cli.conftest import SCOPE, Person, unattended
 from tests.host.conftest import commit, git, repository
 
 BARE = {**dict.fromkeys(SCOPE, None), "NSSTORE_STORE": None}
@@ -79,10 +79,7 @@ def test_memory_follows_the_history_only_by_the_owners_word(person: Person, at_w
     git(at_work, "checkout", "-q", "-b", "feature/x")
     commit(at_work, "b")
     assert person("get", record_id).exit_code == 4
-    secret = person.place / "passphrase"
-    secret.write_text("correct horse battery")
-    secret.chmod(0o600)
-    unlock = ("--unattended", "--passphrase-file", str(secret))
+    unlock = unattended(person)
     person.ok("owner", "init", "--name", "ada", *unlock)
     person.ok(
         "owner", "grant", "lineage", "--tenant", "acme", "--user", "ada", "--every-project",

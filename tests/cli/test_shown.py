@@ -5,11 +5,10 @@ import json
 import pytest
 
 from nsstore import Found, Receipt
-from nsstore.trust import backup as sealing
-from tests.cli.conftest import Person
-from tests.cli.test_owner_verbs import unattended
+from tests.cli.conftest import Person, unattended
 from tests.cli.test_terminal import COLUMNS, ESCAPE, at_terminal
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 TO = (
     "--tenant", "acme", "--user", "ada", "--project", "atlas", "--agent", "human", "--purpose", "recall",
     "--days", "40", "--why", "a test",
@@ -17,20 +16,12 @@ TO = (
 LONG = "The release train leaves on Thursdays, from the third platform, at ten past four"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
-
-
 @pytest.fixture
-def owner(person: Person) -> Person:
+def owner(owner: Person) -> Person:
     """A person who is the owner of the store, and to whom sessions and an agent are open."""
-    sure = unattended(person)
-    person.ok("owner", "init", "--name", "Ada", *sure)
-    opened = ("--every-session", "--open-agent", "codex")
-    person.ok("owner", "grant", "cross_session", "cross_agent", "state_across_sessions", *opened, *TO, *sure)
-    return person
+    opened = ("--every-session", "--open-agent", "codex", *TO, *unattended(owner))
+    owner.ok("owner", "grant", "cross_session", "cross_agent", "state_across_sessions", *opened)
+    return owner
 
 
 def test_a_hit_says_whose_it_is(owner: Person) -> None:

@@ -8,20 +8,19 @@ from pathlib import Path
 import pytest
 
 import nsstore
+from bench.keeping import PASS
 from nsstore import NA, OpenStore, Session
 from nsstore.root import Root
 from nsstore.trust import backup as sealing
 from nsstore.trust.backup import backup
 from nsstore.trust.restore import Restored, restore
 
-PASS = "correct horse battery"
 REAL_N = sealing.SCRYPT_N
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make keys from passphrases at a hundredth of the real cost."""
-    monkeypatch.setattr(sealing, "SCRYPT_N", 2**10)
+def _quick(quick_keys: None) -> None:
+    """No test here waits for a key of the real cost."""
 
 
 class House:

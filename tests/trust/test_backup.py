@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.keeping import PASS
 from nsstore import IntegrityError, InvalidInput, NotVisible, Refused
 from nsstore.audit import verify
 from nsstore.root import Root
@@ -15,7 +16,7 @@ from nsstore.trust import keyring
 from nsstore.trust.backup import backup
 from nsstore.trust.keys import Keys
 from nsstore.trust.restore import Restored, restore
-from tests.trust.conftest import PASS, House, bind, lose
+from tests.trust.conftest import House, bind, lose
 
 
 def counts(done: Restored) -> tuple[int, int, bool]:

@@ -7,12 +7,13 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
+from bench.keeping import PASS
 from nsstore import InvalidInput, Refused
 from nsstore.trust import backup as sealing
 from nsstore.trust.backup import MIN_PASSPHRASE, backup, unseal
 from nsstore.trust.keys import Keys
 from nsstore.trust.stock import AnchorFile, Stock, take_stock
-from tests.trust.conftest import PASS, REAL_N, House, bind, lose
+from tests.trust.conftest import REAL_N, House, bind, lose
 
 
 def test_a_wrong_passphrase_is_one_clear_refusal(house: House) -> None:
