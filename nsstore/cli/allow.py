@@ -51,7 +51,7 @@ def allow(
     for ssh and https, for clones and work trees. Nothing that lies in a repository binds it.
     """
     from nsstore.host.checkouts import checkouts_of
-    from nsstore.host.git import facts_at, top_of
+    from nsstore.host.git import facts_at, remote_of, top_of
     from nsstore.root.owned import directory_of, here
 
     if end + (project is not None) + (same_as is not None) > 1:
@@ -75,7 +75,7 @@ def allow(
         bound = checkouts.bind(
             top,
             wanted,
-            remote=None if facts is None else facts.remote,
+            remote=None if facts is None else remote_of(facts),
             versioned=is_versioned(top, facts),
             same_as=before,
         )
@@ -114,13 +114,13 @@ def _asked(
     checkouts: Checkouts, top: str, facts: Facts | None, moved: Checkout | None
 ) -> tuple[Checkout | None, str]:
     """What the owner answers; what the checkout proposes is shown as a proposal and as nothing else."""
-    from nsstore.host.git import proposal
+    from nsstore.host.git import proposal, remote_of
     from nsstore.scope import check_id
 
     bound = checkouts.find(top)
     if bound is not None and bound.path == top:
         return None, bound.project_id
-    printing.fields((("checkout", top), ("remote", None if facts is None else facts.remote)))
+    printing.fields((("checkout", top), ("remote", None if facts is None else remote_of(facts))))
     if moved is not None and not moved.is_at(moved.path):
         printing.fields((("was bound as", f"{moved.project_id}, at {moved.path}"),))
         if click.confirm("The same checkout, moved here?", err=True):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WHOLE: Final = ("session", "project", "user")
 LEFT: Final = "expired that took the place of what stays: they stay too, and no verb serves either"
 NEWER: Final = "a newer version took the place of this record: edit that one (`nsstore history ID` lists it)"
-OTHER: Final = "this record is of another {}: edit it with the scope it is of, which `nsstore get ID` shows"
+OTHER: Final = "this record is of another {}: edit it with the scope it is of, which `nsstore show ID` shows"
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would go, and forget nothing.")
 

@@ -9,13 +9,14 @@ from nsstore.cli.allow import allow
 from nsstore.cli.audit import audit
 from nsstore.cli.backup import backup, restore
 from nsstore.cli.check import check
+from nsstore.cli.examples import show_examples
 from nsstore.cli.exporting import export
 from nsstore.cli.hook import hook
 from nsstore.cli.importing import import_
 from nsstore.cli.keys import keys
 from nsstore.cli.life import edit, expire, forget, update
 from nsstore.cli.mcp_verb import mcp
-from nsstore.cli.memory import get, history, list_, remember, search
+from nsstore.cli.memory import history, list_, remember, search, show
 from nsstore.cli.move import move
 from nsstore.cli.owner import owner
 from nsstore.cli.scope_verb import scope
@@ -32,7 +33,7 @@ VERBS = (
     scope,
     remember,
     search,
-    get,
+    show,
     list_,
     history,
     edit,
@@ -81,6 +82,7 @@ def cli(ctx: click.Context) -> None:
 
 for verb in VERBS:
     cli.add_command(verb)
+show_examples(cli)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Remember, search, get, list and history: the memory of one scope."""
+"""Remember, search, show, list and history: the memory of one scope."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nsstore.cli.flags import (
     text_option,
     ttl_option,
 )
-from nsstore.cli.records import Fields, emit_with, hits, newest_of, own_fields, rows, show, stale_hits
+from nsstore.cli.records import Fields, emit_with, hits, newest_of, own_fields, rows, show_found, stale_hits
 from nsstore.errors import StoreError
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _says_something(query: str) -> bool:
 @click.argument("record_id", metavar="ID")
 @text_option
 @scoped
-def get(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> None:
+def show(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> None:
     """Show one record of this scope, and where it comes from.
 
     If a newer version took its place, that is told; with --json `superseded_by` names the newest ones.
@@ -195,7 +195,7 @@ def get(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> None
     with asker.session() as session:
         found = session.get(record_id)
         newer = _newer(session, (record_id,))
-    show(found, only_text=only_text, as_json=as_json, newer=newer)
+    show_found(found, only_text=only_text, as_json=as_json, newer=newer)
     if newer and not as_json:
         versions = "version is" if len(newer) == 1 else "versions are"
         printing.note(f"superseded: the newest {versions} {', '.join(newer)}")

@@ -126,7 +126,7 @@ def _cut(text: str) -> str:
     return printing.one_line(printing.excerpt(text), EXCERPT)
 
 
-def show(found: Found, *, only_text: bool, as_json: bool, newer: Sequence[str] | None = None) -> None:
+def show_found(found: Found, *, only_text: bool, as_json: bool, newer: Sequence[str] | None = None) -> None:
     """Print a record as JSON, as its text alone, or with its provenance above the text.
 
     ``newer`` are the current versions that took its place, if somebody looked for them.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from nsstore.cli.examples import EXAMPLES
 from nsstore.cli.exits import MEANING
 from nsstore.cli.flags import DIMENSIONS, Dimension
 from nsstore.cli.main import cli
@@ -71,6 +72,9 @@ def _section(path: str, command: click.Command) -> Iterator[str]:
         yield f"`{path} {' '.join(pieces)}`"
         yield ""
     yield "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    lines = EXAMPLES.get(path.partition(" ")[2], ())
+    if lines:
+        yield from ("", "```sh", *lines, "```")
     scope = {one.name for one in DIMENSIONS}
     options = [one for one in command.params if isinstance(one, click.Option)]
     own = [one for one in options if one.name not in scope | SHARED]

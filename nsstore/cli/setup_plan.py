@@ -17,7 +17,7 @@ from nsstore.host.checkouts import Checkout, Checkouts
 from nsstore.host.clients import configuration_edit, edits_for
 from nsstore.host.config import Configuration, config_path
 from nsstore.host.edits import Edit
-from nsstore.host.git import facts_at, proposal, top_of
+from nsstore.host.git import facts_at, proposal, remote_of, top_of
 from nsstore.host.inference import Source, stated
 from nsstore.host.personal import DAYS, PERSON, grant, has_owner, make_owner, wanted
 from nsstore.root import Root, overlap
@@ -257,7 +257,7 @@ class Plan:
         return checkouts.bind(
             self._top,
             self._values["project"].value,
-            remote=None if facts is None else facts.remote,
+            remote=None if facts is None else remote_of(facts),
             versioned=facts is not None or has_name(self._top, ".git"),
         )
 

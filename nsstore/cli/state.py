@@ -23,7 +23,7 @@ from nsstore.cli.flags import (
     text_option,
     ttl_option,
 )
-from nsstore.cli.records import own_fields, rows, show, show_forgotten
+from nsstore.cli.records import own_fields, rows, show_forgotten, show_found
 from nsstore.cli.verbs import Verbs, help_without_verb
 from nsstore.errors import InvalidInput, Refused
 
@@ -47,7 +47,7 @@ def get(asker: Asker, *, key: str, version: str | None, only_text: bool, as_json
     """Show the newest version of a document, or an older one."""
     with asker.session() as session:
         found = session.state.get(key, version=version)
-    show(found, only_text=only_text, as_json=as_json)
+    show_found(found, only_text=only_text, as_json=as_json)
 
 
 @state.command("put")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -52,8 +52,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """A work tree as it is now.
 
     ``branch`` is ``-`` when HEAD is detached; ``baseline`` the nearest reachable tag, else the root
-    commit, else (a shallow clone, or too long a history) ``None``; ``remote`` is spelled as
-    :func:`remote_name` does; ``main`` is the directory of the main work tree.
+    commit, else (a shallow clone, or too long a history) ``None``; ``main`` is the directory of the main
+    work tree; ``lineage`` the newest ancestors of the commit, itself among them, :data:`LINEAGE` at most.
     """
 
     top: str
@@ -62,7 +62,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
     branch: str
     baseline: str | None
-    remote: str | None
+    lineage: frozenset[str]
 
 
 def facts_of(directory: str) -> Facts | None:
@@ -73,26 +73,28 @@ def facts_of(directory: str) -> Facts | None:
     git = _git(directory)
     if git is None:
         return None
-    where, head, tag, remotes = _ask(
+    where, head, tag, listed = _ask(
         (*git, "rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir",
          "--git-common-dir", "--is-shallow-repository", "HEAD^{commit}"),
         (*git, "symbolic-ref", "-q", "HEAD"),
         (*git, "describe", "--tags", "--abbrev=0", "HEAD"),
-        (*git, "config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$"),
+        (*git, "rev-list", "--parents", f"--max-count={LINEAGE}", "HEAD"),
     )  # fmt: skip
     lines = (where or "").removesuffix("\n").split("\n")
     if len(lines) != 5 or not _COMMIT.fullmatch(lines[4]):
         return None
     top, git_dir, common, shallow, commit = lines
     branch = (head or "").removesuffix("\n")
+    history = _history(listed or "")
     return Facts(
         top=top,
         git_dir=git_dir,
         main=os.path.dirname(common) if os.path.basename(common) == ".git" else top,
         commit=commit,
         branch=branch.removeprefix(_HEADS) if branch.startswith(_HEADS) else NOT_APPLICABLE_TEXT,
-        baseline=(tag or "").removesuffix("\n") or (None if shallow != "false" else _root_commit(git)),
-        remote=_remote(remotes or ""),
+        baseline=(tag or "").removesuffix("\n")
+        or (None if shallow != "false" else _root_commit(git, commit, history)),
+        lineage=frozenset(history) if commit in history else frozenset(),  # HEAD moved in between
     )
 
 
@@ -111,37 +113,6 @@ def facts_at(top: str) -> Facts | None:
     """The facts of a work tree by its own top: a repository that names another one says nothing."""
     facts = facts_of(top)
     return facts if facts is not None and identity(facts.top) == identity(top) else None
-
-
-def ancestors(top: str, commits: Iterable[str]) -> frozenset[str]:
-    """Which of these whole commit ids are HEAD's ancestors, or HEAD itself; one not here is none."""
-    asked = sorted({one for one in commits if _COMMIT.fullmatch(one)})
-    git = _git(top)
-    if git is None or not asked:
-        return frozenset()
-    (known,) = _ask((*git, "cat-file", "--batch-check=%(objectname) %(objecttype)"), given=asked)
-    here = [one for one in asked if f"{one} commit" in (known or "").split("\n")]
-    if not here:
-        return frozenset()
-    (beyond,) = _ask((*git, "rev-list", "--stdin", "^HEAD"), given=here)
-    return frozenset() if beyond is None else frozenset(here) - frozenset(beyond.split())
-
-
-def lineage(top: str) -> frozenset[str]:
-    """The newest ancestors of HEAD, HEAD's own commit among them, :data:`LINEAGE` at most."""
-    git = _git(top)
-    if git is None:
-        return frozenset()
-    (found,) = _ask((*git, "rev-list", f"--max-count={LINEAGE}", "HEAD"))
-    return frozenset(one for one in (found or "").split() if _COMMIT.fullmatch(one))
-
-
-def is_ancestor(commit: str, of: str, top: str) -> bool:
-    """Whether git proves a commit to be an ancestor of another, or the same; both are whole ids."""
-    git = _git(top)
-    if git is None or not (_COMMIT.fullmatch(commit) and _COMMIT.fullmatch(of)):
-        return False
-    return _ask((*git, "merge-base", "--is-ancestor", commit, of))[0] is not None
 
 
 def questions(
@@ -178,20 +149,37 @@ def proposal(directory: str, facts: Facts | None) -> str:
     """
     if facts is None:
         return os.path.basename(directory.rstrip("/"))
-    return facts.remote or os.path.basename(facts.main)
+    return remote_of(facts) or os.path.basename(facts.main)
 
 
-def _remote(listed: str) -> str | None:
-    """The remote ``origin`` of git's list, else the only one there is."""
-    pairs = [entry.partition("\n") for entry in listed.split("\0") if entry]
+def remote_of(facts: Facts) -> str | None:
+    """The remote ``origin`` of a work tree, else its only one, spelled as :func:`remote_name` does."""
+    (listed,) = questions(facts.top, ("config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$"))
+    pairs = [entry.partition("\n") for entry in (listed or "").split("\0") if entry]
     urls = {name: url for name, _, url in reversed(pairs)}  # the first url of a name counts
     if "remote.origin.url" in urls:
         return remote_name(urls["remote.origin.url"])
     return remote_name(next(iter(urls.values()))) if len(urls) == 1 else None
 
 
-def _root_commit(git: tuple[str, ...]) -> str | None:
-    """Where the first parents of HEAD begin: one commit, whatever was merged in since."""
+def _history(listed: str) -> dict[str, str | None]:
+    """The first parent of each commit of git's list; ``None`` for one that has none."""
+    lines = (line.split(" ") for line in listed.split("\n"))
+    return {
+        one[0]: one[1] if len(one) > 1 else None
+        for one in lines
+        if all(_COMMIT.fullmatch(each) for each in one)
+    }
+
+
+def _root_commit(git: tuple[str, ...], commit: str, history: Mapping[str, str | None]) -> str | None:
+    """Where the first parents of a commit begin: one commit, whatever was merged in since."""
+    at = commit
+    while at in history:
+        parent = history[at]
+        if parent is None:
+            return at
+        at = parent
     found = (_ask((*git, "rev-list", "--first-parent", "--max-parents=0", "HEAD"))[0] or "").split()
     return found[0] if len(found) == 1 and _COMMIT.fullmatch(found[0]) else None
 
@@ -201,12 +189,9 @@ def _git(directory: str) -> tuple[str, ...] | None:
     return None if git is None else (git, "-C", directory, *_FIXED)
 
 
-def _ask(
-    *commands: tuple[str, ...], given: Iterable[str] = (), more: Mapping[str, str] | None = None
-) -> list[str | None]:
+def _ask(*commands: tuple[str, ...], more: Mapping[str, str] | None = None) -> list[str | None]:
     """What git answers to each; bytes that are no text come back escaped, which no id takes."""
-    lines = "".join(f"{one}\n" for one in given).encode()
-    found = answers(commands, env={**_environment(os.environ), **(more or {})}, seconds=SECONDS, given=lines)
+    found = answers(commands, env={**_environment(os.environ), **(more or {})}, seconds=SECONDS)
     return [None if raw is None else raw.decode("utf-8", "surrogateescape") for raw in found]
 
 

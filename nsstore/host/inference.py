@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -17,7 +16,7 @@ import msgspec
 from nsstore.errors import InvalidInput
 from nsstore.host.checkouts import Checkout, checkouts_of
 from nsstore.host.config import Configuration, read_configuration
-from nsstore.host.git import Facts, facts_at, lineage
+from nsstore.host.git import Facts, facts_at
 from nsstore.root import real_path
 from nsstore.root.owned import here
 from nsstore.scope import NOT_APPLICABLE_TEXT
@@ -57,7 +56,7 @@ class Value(msgspec.Struct, frozen=True):
 MISSING: Final = Value(None, Source.MISSING)
 
 
-class Inferred(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Inferred(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of who asks, by the name of each flag.
 
     ``checkout`` is the bound checkout that was asked, ``facts`` what git says in it; ``directory`` is
@@ -78,13 +77,12 @@ class Inferred(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """What is not missing."""
         return {name: one.value for name, one in self.values.items() if one.value is not None}
 
-    @cached_property
+    @property
     def ancestors(self) -> frozenset[str]:
         """The commits that git proves to be ancestors of the commit, where it was git that told that one."""
         if self.facts is None or self.values["commit"].source is not Source.GIT:
             return frozenset()
-        found = lineage(self.facts.top)
-        return found if self.facts.commit in found else frozenset()  # HEAD moved in between
+        return self.facts.lineage
 
 
 def variable(name: str) -> str:

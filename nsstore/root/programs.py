@@ -1,4 +1,4 @@
-"""Programs of the machine that are asked a question: fixed arguments, no shell, no input but the given."""
+"""Programs of the machine that are asked a question: fixed arguments, no shell, no input."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def program(name: str) -> str | None:
 
 
 def answers(
-    commands: Sequence[Sequence[str]], *, env: Mapping[str, str], seconds: float, given: bytes = b""
+    commands: Sequence[Sequence[str]], *, env: Mapping[str, str], seconds: float
 ) -> list[bytes | None]:
     """What each command printed, all run at once; ``None`` for one that failed or took too long.
 
-    Each gets ``env`` as its whole environment, and ``given`` as its standard input.
+    Each gets ``env`` as its whole environment, and an empty input.
     """
     until = time.monotonic() + seconds
     started = [_start(command, env) for command in commands]
     try:
-        return [_answer(one, given, until) for one in started]
+        return [_answer(one, until) for one in started]
     finally:
         for one in started:
             if one is not None and one.poll() is None:
@@ -41,7 +41,7 @@ def _start(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[b
     try:
         return subprocess.Popen(  # noqa: S603 - fixed words and checked names, no shell between
             command,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=dict(env),
@@ -51,10 +51,10 @@ def _start(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[b
         return None
 
 
-def _answer(started: subprocess.Popen[bytes] | None, given: bytes, until: float) -> bytes | None:
+def _answer(started: subprocess.Popen[bytes] | None, until: float) -> bytes | None:
     if started is None:
         return None
     with contextlib.suppress(subprocess.TimeoutExpired):
-        found, _ = started.communicate(given, timeout=max(0.0, until - time.monotonic()))
+        found, _ = started.communicate(timeout=max(0.0, until - time.monotonic()))
         return found if started.returncode == 0 and len(found) <= MOST else None
     return None

@@ -221,12 +221,12 @@ def test_br20_forgetting_what_is_not_ones_own(store: OpenStore, world: World, pe
     denied = [one for one in read_events(store.audit, TENANT) if one.event is EventKind.DENIED]
     assert {*made, never} <= {one for line in denied for one in line.records or ()}
     theirs = person.remember("quartz", NSSTORE_TENANT="evil")
-    for command in (("forget", theirs), ("edit", theirs), ("get", theirs), ("history", theirs)):
+    for command in (("forget", theirs), ("edit", theirs), ("show", theirs), ("history", theirs)):
         assert person(*command).exit_code == 4
         assert person(*command, NSSTORE_TENANT=None).exit_code == 3
     for verb_of_owner in ("explain", "who-can-read"):
         assert person("owner", verb_of_owner, theirs).exit_code != 0
-    assert person.json("get", theirs, NSSTORE_TENANT="evil")["text"] == "quartz"
+    assert person.json("show", theirs, NSSTORE_TENANT="evil")["text"] == "quartz"
 
 
 def test_br22_no_ghost_takes_a_place(store: OpenStore, world: World) -> None:

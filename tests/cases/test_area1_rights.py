@@ -305,6 +305,6 @@ def test_br13_no_switch_turns_it_off(person: Person) -> None:
                     name,
                     value,
                 )
-            got = person("get", theirs, **{name: value})
+            got = person("show", theirs, **{name: value})
             assert got.exit_code != 0, (name, value)
             assert CANARY not in searched.stdout + searched.stderr + got.stdout + got.stderr

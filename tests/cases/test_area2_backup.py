@@ -70,7 +70,7 @@ def test_br38_an_import_has_the_importers_scope(person: Person) -> None:
     assert len(list(person.store.rglob("*.md"))) == 2
     for tenant in ("evil", "other"):
         assert person.json("list", NSSTORE_TENANT=tenant)["items"] == []
-    found = person.json("get", person.json("list")["items"][0]["record_id"])
+    found = person.json("show", person.json("list")["items"][0]["record_id"])
     assert found["provenance"]["scope"]["tenant_id"] == "acme"
 
 
@@ -178,7 +178,7 @@ def test_br39_across_devices(world: World, person: Person, monkeypatch: pytest.M
         newer = person.ok(
             "edit", one, EDITOR="sed -i s/one/two/", VISUAL=None, XDG_RUNTIME_DIR=str(place / "run")
         )
-        assert person.json("get", newer.strip())["text"] == "two"
+        assert person.json("show", newer.strip())["text"] == "two"
         assert list((place / "run").iterdir()) == []
     finally:
         shutil.rmtree(place)

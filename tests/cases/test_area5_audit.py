@@ -114,8 +114,8 @@ def test_br73_long_noise_from_the_command_line(person: Person) -> None:
     genuine = [person.remember(f"quartz {n}") for n in range(5)]
     (audit,) = (person.store / "audit").rglob("*.jsonl")
     for turn in range(60):
-        assert person("get", f"01934f2e-8b7a-7c3d-9e21-{turn:012x}").exit_code == 4
-        assert person("get", "x" * 10_000).exit_code == 3
+        assert person("show", f"01934f2e-8b7a-7c3d-9e21-{turn:012x}").exit_code == 4
+        assert person("show", "x" * 10_000).exit_code == 3
         assert person("list", "--user", "x" * 10_000).exit_code == 3
     raw = audit.read_bytes()
     assert max(len(line) for line in raw.splitlines()) < 2_000
@@ -161,7 +161,7 @@ def test_br74_no_word_forges_a_line(store: OpenStore, world: World, person: Pers
     if "\x00" in text:
         return
     made = person.ok("remember", "-", given=text).strip()
-    for command in (("get", made), ("list",), ("search", "--", text), ("audit",), ("history", made)):
+    for command in (("show", made), ("list",), ("search", "--", text), ("audit",), ("history", made)):
         shown = person.ok(*command)
         assert "\x1b[2K" not in shown
         assert "\u202e" not in shown

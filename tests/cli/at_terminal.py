@@ -12,20 +12,25 @@ from pathlib import Path
 from tests.cli.conftest import Person
 
 PATIENCE = 30.0
+PROGRAM = "from nsstore.cli.main import main; main()"
+
+
+def at_terminal(line: Sequence[str], person: Person, where: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a program of a person's in a directory, at a terminal of its own; our side of that."""
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in {**os.environ, **person.env}.items() if value is not None}
+    running = subprocess.Popen(
+        line, cwd=where, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    return running, ours
 
 
 def answer(
     person: Person, where: Path, args: Sequence[str], answers: Sequence[tuple[str, str]]
 ) -> tuple[int, str]:
     """Run nsstore in a directory, answer each question in turn; its exit code, and what was shown."""
-    ours, theirs = pty.openpty()
-    env = {name: value for name, value in {**os.environ, **person.env}.items() if value is not None}
-    code = "from nsstore.cli.main import main; main()"
-    running = subprocess.Popen(
-        [sys.executable, "-c", code, *args],
-        cwd=where, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-    )  # fmt: skip
-    os.close(theirs)
+    running, ours = at_terminal([sys.executable, "-c", PROGRAM, *args], person, where)
     shown = ""
     try:
         for question, typed in answers:

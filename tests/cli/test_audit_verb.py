@@ -16,7 +16,7 @@ def month(person: Person, tenant: str = "acme") -> Path:
 def test_it_shows_what_happened(person: Person) -> None:
     """Writes, reads and denials stand in it with the asker, in order, one a row."""
     record_id = person.remember("secret words")
-    person("get", record_id, "--project", "other")
+    person("show", record_id, "--project", "other")
     rows = [line.split("\t") for line in person.ok("audit").splitlines()]
     assert [(row[1], row[2], row[3]) for row in rows] == [
         ("written", "remember", "ada atlas monday human"),

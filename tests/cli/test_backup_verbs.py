@@ -23,7 +23,7 @@ def test_another_machine(person: Person) -> None:
     env = {"NSSTORE_STORE": other, "NSSTORE_TRUST_HOME": str(person.place / "other-trust")}
     done = person.json("restore", file, other, *unattended(person), **env)
     assert (done["records"], done["lost"], done["closed"], done["rights"]) == (1, [], [], None)
-    assert person.json("get", one, **env)["text"] == "the heron stands in the reeds"
+    assert person.json("show", one, **env)["text"] == "the heron stands in the reeds"
     assert person.ok("check", **env)
     words = person.ok("backup", str(person.place / "c"), *unattended(person))
     assert "1 record of 1 namespace, 1 audit" in words
@@ -51,7 +51,7 @@ def test_an_older_state_and_its_acceptance(person: Person) -> None:
     assert person("owner", "accept", *unattended(person, OWNERS)).exit_code == 3
     words = person.ok("owner", "accept", "--why", "the disk", *unattended(person, OWNERS))
     assert "statement 1 gives it up: 1 namespace is open again" in words
-    assert [person.json("get", one)["text"] for one in (kept, gone)] == ["kept", "forgotten later"]
+    assert [person.json("show", one)["text"] for one in (kept, gone)] == ["kept", "forgotten later"]
     shown = json.loads(person.ok("owner", "show", "1", "--json"))
     assert (shown["kind"], shown["namespaces"], shown["events"]) == ("accepted", 1, 3)
     assert "given up: namespaces: 1; events: 3; records: 0" in person.ok("owner", "list")
@@ -72,8 +72,8 @@ def test_what_is_left_of_it(person: Person) -> None:
     assert (nowhere.exit_code, person.store.exists()) == (3, False)
     words = person.ok("restore", file, str(person.store), "--old", str(old), *unattended(person))
     assert f"memory/acme/ada/atlas/monday/{gone}.md" in words
-    assert [person.json("get", one)["text"] for one in (kept, later)] == ["kept", "after the backup"]
-    assert person("get", gone).exit_code == 4
+    assert [person.json("show", one)["text"] for one in (kept, later)] == ["kept", "after the backup"]
+    assert person("show", gone).exit_code == 4
 
 
 def test_something_else_among_what_is_left(person: Person) -> None:
@@ -109,8 +109,8 @@ def test_a_lost_record_is_accepted(person: Person) -> None:
     accept = ("owner", "accept", "--why", "the disk", *unattended(person, OWNERS))
     done = person.json(*accept, "--gone", "memory/acme/ada/atlas/tuesday")
     assert sorted((one["events"], one["records"]) for one in done["lost"]) == [(0, [gone]), (2, [])]
-    assert person("get", gone).exit_code == 4
-    assert person.json("get", kept)["text"] == "kept"
+    assert person("show", gone).exit_code == 4
+    assert person.json("show", kept)["text"] == "kept"
     assert person.remember("goes on", NSSTORE_SESSION="tuesday")
     assert person.ok("check")
     for wrong in ("memory/acme", "../x", "memory/acme/ada/atlas/..", "ledger/a/b/c/d"):

@@ -76,11 +76,11 @@ def test_an_error_is_one_line_or_one_value(
         raise error
 
     monkeypatch.setattr("nsstore.session.session.Session.get", fail)
-    done = person("get", "any")
+    done = person("show", "any")
     assert done.exit_code == exits.EXITS[error.kind]
     assert (done.stdout, done.stderr) == ("", f"nsstore: {error.kind}: {printing.words_of(error)}\n")
     assert printing.words_of(error).startswith(str(error))
-    told = person("get", "any", "--json")
+    told = person("show", "any", "--json")
     assert told.exit_code == exits.EXITS[error.kind]
     assert told.stderr == ""
     assert json.loads(told.stdout) == {
@@ -89,7 +89,7 @@ def test_an_error_is_one_line_or_one_value(
 
 
 @pytest.mark.parametrize(
-    "args", [("nothing",), ("list", "--nothing"), ("search",), ("get",), ("list", "--purpose", "fun")]
+    "args", [("nothing",), ("list", "--nothing"), ("search",), ("show",), ("list", "--purpose", "fun")]
 )
 def test_usage_is_one_line_too(person: Person, args: tuple[str, ...]) -> None:
     """A command, option or value that does not exist ends with 2 and names the help that lists them."""
@@ -151,7 +151,7 @@ def test_a_warning_is_one_line(person: Person, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("nsstore.session.session.Session.get", warn)
     assert (
-        person("get", "x").stderr
+        person("show", "x").stderr
         == "nsstore: warning: mind the gap\nnsstore: not_visible: it is not visible in this scope\n"
     )
 
@@ -227,7 +227,7 @@ def test_the_program_runs_as_installed(person: Person) -> None:
         check=True,
     )
     second = subprocess.run(
-        command("get", first.stdout.strip(), "--text"),
+        command("show", first.stdout.strip(), "--text"),
         env=shell_env(person),
         capture_output=True,
         text=True,

@@ -26,7 +26,7 @@ def test_a_record_that_was_altered(person: Person) -> None:
     record_id = person.remember("one")
     person.remember("two")
     flip(person.file_of(record_id))
-    assert person("get", record_id).exit_code == 6
+    assert person("show", record_id).exit_code == 6
     (incident, *_) = told(person)
     person.ok("keys", "rotate")
     found = person.json("audit", "--incident", incident)

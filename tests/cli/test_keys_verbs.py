@@ -26,14 +26,14 @@ def test_backup_loss_and_restore(person: Person) -> None:
     after = person.remember("after")
     person.remember("born later", NSSTORE_SESSION="tuesday")
     shutil.rmtree(person.trust)
-    assert person("get", before).exit_code == 5
+    assert person("show", before).exit_code == 5
     assert person.json("keys", "restore", file, *unattended(person)) == {
         "keys": 1,
         "anchors": 2,
         "binding": True,
         "missing_keys": [],
     }
-    assert [person.json("get", one)["text"] for one in (before, after)] == ["before", "after"]
+    assert [person.json("show", one)["text"] for one in (before, after)] == ["before", "after"]
     closed = person("list", "--session", "tuesday")
     assert closed.exit_code == 6
     assert "the trust home does not prove this namespace" in closed.stderr

@@ -57,7 +57,7 @@ def test_edit_writes_a_new_version(person: Person, editor: Editor) -> None:
         "path.write_text(path.read_text().replace('one', 'two'))"
     )
     new = person.ok("edit", old).strip()
-    found, before = person.json("get", new), person.json("get", old)
+    found, before = person.json("show", new), person.json("show", old)
     assert (found["text"], found["supersedes"]) == ("two quartz\n", [old])
     for field in ("title", "tags", "kind", "expires_at", "sensitivity", "retention_class", "privacy"):
         assert found[field] == before[field]
@@ -231,7 +231,7 @@ def test_forget_a_record(person: Person) -> None:
     new = person.remember("quartz two", "--supersedes", old)
     assert person.ok("forget", new, "--dry-run").split() == [old, new]
     assert person.json("forget", new)["count"] == 2
-    assert person("forget", new).exit_code == person("get", new).exit_code == 4
+    assert person("forget", new).exit_code == person("show", new).exit_code == 4
     assert not [path for path in person.store.rglob("*") if path.is_file() and b"quartz" in path.read_bytes()]
     assert person.ok("check").endswith("nothing is wrong\n")
 
@@ -386,7 +386,7 @@ def test_update_writes_a_new_version(person: Person) -> None:
     """A new text takes the old one's place, with all that was said of it; the old one is in the history."""
     old = person.json("remember", "old", "--kind", "lesson", "--tag", "a", "--title", "T")["record_id"]
     new = person.json("update", old, "new")["record_id"]
-    found = person.json("get", new)
+    found = person.json("show", new)
     assert (found["text"], found["kind"], found["title"], found["tags"]) == ("new", "lesson", "T", ["a"])
     assert [one["record_id"] for one in person.json("list")["items"]] == [new]
     done = person("update", old, "newer still")

@@ -23,7 +23,7 @@ def test_a_remembered_text_is_found_again(person: Person) -> None:
     assert record_id in found
     assert "Thursdays" in found
     assert record_id in person.ok("list")
-    shown = person.ok("get", record_id)
+    shown = person.ok("show", record_id)
     assert "title: Trains" in shown
     assert f"path: memory/acme/ada/atlas/monday/{record_id}.md" in shown
     assert shown.endswith("\nThe release train leaves on Thursdays.\n")
@@ -35,13 +35,13 @@ def test_json_is_the_librarys_own(person: Person) -> None:
     assert tuple(receipt) == (*Receipt.__struct_fields__, "beside")
     assert tuple(person.json("search", "two")) == Answer.__struct_fields__
     assert tuple(person.json("list")) == Listing.__struct_fields__
-    found = person.json("get", receipt["record_id"])
+    found = person.json("show", receipt["record_id"])
     assert tuple(found) == (*Found.__struct_fields__, "superseded_by")
     assert found["ext"] == {"n": 1}
     assert [one["record_id"] for one in person.json("history", receipt["record_id"])["versions"]] == [
         receipt["record_id"]
     ]
-    assert person("get", receipt["record_id"], "--json").stderr == ""
+    assert person("show", receipt["record_id"], "--json").stderr == ""
 
 
 def test_standard_input_is_taken_byte_for_byte(person: Person) -> None:
@@ -49,8 +49,8 @@ def test_standard_input_is_taken_byte_for_byte(person: Person) -> None:
     text = "--- \nkey: value\r\n\tünïcödé \x1b[31m\n\n"
     for args in (("remember", "-"), ("remember",)):
         record_id = person.ok(*args, given=text.encode()).strip()
-        assert person("get", record_id, "--text").stdout_bytes == text.encode()
-        assert person.json("get", record_id)["text"] == text
+        assert person("show", record_id, "--text").stdout_bytes == text.encode()
+        assert person.json("show", record_id)["text"] == text
 
 
 def test_what_is_no_text_is_refused(person: Person) -> None:
@@ -64,10 +64,10 @@ def test_a_record_cannot_move_the_cursor(person: Person) -> None:
     """Control and direction characters of a record come out as escapes in every view for a person."""
     evil = f"a\x1b]0;title\x07\x1b[2Jb\x9b31m{BIDI}"
     record_id = person.remember(evil)
-    for args in (("get", record_id), ("list",), ("search", "title"), ("history", record_id)):
+    for args in (("show", record_id), ("list",), ("search", "title"), ("history", record_id)):
         shown = person.ok(*args)
         assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2069"} & set(shown), args
-    assert "\\x1b[2Jb" in person.ok("get", record_id)
+    assert "\\x1b[2Jb" in person.ok("show", record_id)
 
 
 def test_rows_are_whole_in_a_pipe(person: Person) -> None:
@@ -120,11 +120,11 @@ def test_nothing_is_nothing_in_a_pipe(person: Person) -> None:
 
 def test_what_a_record_was_given_is_shown(person: Person) -> None:
     """Retention class, commit, ext and what an import claimed stand in `get`, as far as they were given."""
-    plain = person.ok("get", person.remember("plain"))
+    plain = person.ok("show", person.remember("plain"))
     assert not any(name in plain for name in ("retention class:", "privacy:", "commit:", "ext:", "imported"))
     commit = "a" * 40
     given = person.remember("x", "--retention-class", "evidence", "--ext", '{"n": 1}', "--commit", commit)
-    shown = person.ok("get", given)
+    shown = person.ok("show", given)
     assert "retention class: evidence" in shown
     assert f"commit: {commit}" in shown
     assert 'ext: {"n":1}' in shown
@@ -133,11 +133,11 @@ def test_what_a_record_was_given_is_shown(person: Person) -> None:
     file.write_text(json.dumps({"text": "imported", "source": source}))
     person.ok("import", str(file))
     (found,) = person.json("search", "imported")["hits"]
-    for one in (found, person.json("get", found["record_id"]), person.json("list")["items"][0]):
+    for one in (found, person.json("show", found["record_id"]), person.json("list")["items"][0]):
         claimed = one["provenance"]["imported_from"]
         assert {name: claimed[name] for name in source} == source
     assert "imported from: item=notes.jsonl  record=old-17  created=2025-03-01  user_id=bob" in person.ok(
-        "get", found["record_id"]
+        "show", found["record_id"]
     )
 
 
@@ -244,12 +244,12 @@ def test_json_holds_nothing_a_terminal_obeys(person: Person) -> None:
     """JSON has escapes for controls, DEL and directions, an error too, and is read as the same text."""
     text = f"train \x9b31m\x7f\x85\u2028{BIDI}\u061c 👩‍🚀 é"
     record_id = person.remember(text)
-    for args in (("get", record_id), ("list",), ("search", "train"), ("history", record_id)):
+    for args in (("show", record_id), ("list",), ("search", "train"), ("history", record_id)):
         shown = person.ok(*args, "--json")
         assert not {"\x9b", "\x7f", "\x85", "\u2028", "\u202e", "\u2069", "\u061c"} & set(shown), args
         assert "\\u009b31m\\u007f" in shown
         assert "👩‍🚀 é" in shown
-    assert person.json("get", record_id)["text"] == text
+    assert person.json("show", record_id)["text"] == text
     done = person("list", "--json", "x\x7f\x9b")
     assert "\\u007f\\u009b" in done.stdout
     assert json.loads(done.stdout)["error"]["kind"] == "usage"

@@ -27,7 +27,7 @@ def test_retention_from_beginning_to_end(owner: Person) -> None:
     }
     held = owner.remember("held", "--retention-class", "evidence")
     assert owner("forget", held).exit_code == 5
-    scratch = owner.json("get", owner.remember("x", "--retention-class", "scratch"))
+    scratch = owner.json("show", owner.remember("x", "--retention-class", "scratch"))
     assert scratch["expires_at"] is not None
     until = ("--trusted-until", "2027-01-31T12:00:00+01:00")
     second = owner.json(*SET, "--keep", "scratch=always", "--release", held, *until, *sure)

@@ -20,10 +20,10 @@ GRANT = (
 def test_a_grant_from_beginning_to_end(owner: Person) -> None:
     """What is granted is read, listed, shown and revoked, and then closed."""
     theirs = owner.remember("of codex", "--agent", "codex")
-    assert owner("get", theirs).exit_code == 4
+    assert owner("show", theirs).exit_code == 4
     made = owner.json(*GRANT, "--days", "20", *unattended(owner))
     assert made["number"] == 1
-    assert owner.ok("get", theirs, "--text") == "of codex"
+    assert owner.ok("show", theirs, "--text") == "of codex"
     listed = json.loads(owner.ok("owner", "list", "--json"))
     assert [(one["number"], one["state"], one["what"]) for one in listed] == [
         (0, "stands", "owner"),
@@ -36,7 +36,7 @@ def test_a_grant_from_beginning_to_end(owner: Person) -> None:
     assert "opens: agents: codex" in owner.ok("owner", "show", "1")
     revoked = owner.json("owner", "revoke", "1", "--why", "done", "--assurance", "ci", *unattended(owner))
     assert revoked == {"number": 2, "revoked": 1, "still_open_by": []}
-    assert owner("get", theirs).exit_code == 4
+    assert owner("show", theirs).exit_code == 4
     assert owner("owner", "revoke", "1", "--why", "again", *unattended(owner)).exit_code == 3
     assert owner("owner", "show", "7").exit_code == 3
 
@@ -87,14 +87,14 @@ def test_one_owner_until_it_is_given_up(owner: Person) -> None:
     owner.ok(*GRANT, "--days", "2", *unattended(owner))
     again = owner("owner", "init", "--name", "Eve", *unattended(owner))
     assert again.exit_code == 5
-    assert owner.ok("get", theirs, "--text") == "of codex"
+    assert owner.ok("show", theirs, "--text") == "of codex"
     made = owner.json("owner", "init", "--name", "Eve", "--anew", *unattended(owner, "a new passphrase"))
     assert made["name"] == "Eve"
-    assert owner("get", theirs).exit_code == 4
+    assert owner("show", theirs).exit_code == 4
     assert len(list(owner.trust.rglob("owner.key.before-*"))) == 1
     assert owner(*GRANT, "--days", "2", *unattended(owner)).exit_code == 5
     assert owner.json(*GRANT, "--days", "2", *unattended(owner, "a new passphrase"))["number"] == 3
-    assert owner.ok("get", theirs, "--text") == "of codex"
+    assert owner.ok("show", theirs, "--text") == "of codex"
 
 
 def test_a_key_of_ones_own_place(person: Person) -> None:
@@ -166,7 +166,7 @@ def test_policies_and_the_allowlist(owner: Person) -> None:
     ]
     assert "expires" not in owner("owner", "list").stderr
     theirs = owner.remember("of codex in another workspace", "--agent", "codex", "--workspace", "w-2")
-    assert owner.ok("get", theirs, "--text") == "of codex in another workspace"
+    assert owner.ok("show", theirs, "--text") == "of codex in another workspace"
 
 
 def test_check_tells_of_the_owner(owner: Person) -> None:
@@ -213,6 +213,6 @@ def test_a_backup_of_the_keys_holds_the_owner(owner: Person) -> None:
     shutil.rmtree(owner.trust)
     owner.ok("keys", "restore", file, *unattended(owner))
     assert list(owner.trust.rglob(OWNER_FILE))
-    assert owner.ok("get", theirs, "--text") == "of codex"
+    assert owner.ok("show", theirs, "--text") == "of codex"
     assert owner.json("owner", "revoke", "1", "--why", "done", *unattended(owner))["revoked"] == 1
-    assert owner("get", theirs).exit_code == 4
+    assert owner("show", theirs).exit_code == 4

@@ -60,7 +60,7 @@ def test_what_explain_suggests_opens_the_record(owner: Person) -> None:
     shown = at_terminal(owner, "owner", "explain", theirs, *unattended(owner))
     assert "denied: " in shown
     owner.ok(*pasted(owner, shown))
-    assert owner.ok("get", theirs, "--text") == "theirs"
+    assert owner.ok("show", theirs, "--text") == "theirs"
     assert "\nallowed\n" in owner.ok("owner", "explain", theirs, *unattended(owner))
 
 
@@ -71,7 +71,7 @@ def test_what_explain_suggests_for_a_share(owner: Person) -> None:
     rows = {row["dimension"]: row for row in owner.json("owner", "explain", *asked)["rows"]}
     assert "--open-user bob" in rows["user"]["command"]
     owner.ok(*pasted(owner, owner.ok("owner", "explain", *asked)))
-    assert owner.ok("get", theirs, "--text") == "of bob"
+    assert owner.ok("show", theirs, "--text") == "of bob"
 
 
 def test_bare_explain_shows_whole_commands(owner: Person) -> None:

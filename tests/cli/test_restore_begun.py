@@ -61,9 +61,9 @@ def test_what_was_begun_since_is_taken(lost: Lost) -> None:
     ]
     assert told["brought"] == 4
     person = lost.person
-    assert person.json("get", lost.later)["text"] == "b"
-    assert person.json("get", lost.wed, **WED)["text"] == "c"
-    assert person.json("get", lost.bob, **BOB)["text"] == "d"
+    assert person.json("show", lost.later)["text"] == "b"
+    assert person.json("show", lost.wed, **WED)["text"] == "c"
+    assert person.json("show", lost.bob, **BOB)["text"] == "d"
     assert person.ok("state", "get", "plan")
     person.remember("bob goes on", **BOB)
     person.ok("check")
@@ -176,7 +176,7 @@ def test_a_planted_namespace_is_not_taken(lost: Lost) -> None:
     assert code == 1
     ((path, _),) = told["left"]
     assert path == "memory/acme/bob/atlas/monday"
-    assert person("get", lost.bob, **BOB).exit_code != 0
+    assert person("show", lost.bob, **BOB).exit_code != 0
 
 
 def test_a_record_whose_line_a_power_cut_took(lost: Lost) -> None:
@@ -186,8 +186,8 @@ def test_a_record_whose_line_a_power_cut_took(lost: Lost) -> None:
         ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:-1]))
     code, told = lost.restore("--old", str(lost.old))
     assert (code, told["lost"]) == (0, [])
-    assert lost.person.json("get", lost.bob, **BOB)["text"] == "d"
-    assert lost.person.json("get", lost.later)["text"] == "b"
+    assert lost.person.json("show", lost.bob, **BOB)["text"] == "d"
+    assert lost.person.json("show", lost.later)["text"] == "b"
 
 
 def test_a_copied_audit_line_is_not_taken(lost: Lost) -> None:

@@ -15,7 +15,7 @@ REQUIRED = ("tenant", "user", "project", "session", "workspace", "branch", "base
 def scope_of(person: Person, *args: str, **env: str | None) -> dict[str, Any]:
     """The sealed scope of a record that is remembered now."""
     record_id = person.remember("where am I", *args, **env)
-    scope: dict[str, Any] = person.json("get", record_id, *args, **env)["provenance"]["scope"]
+    scope: dict[str, Any] = person.json("show", record_id, *args, **env)["provenance"]["scope"]
     return scope
 
 
@@ -45,9 +45,9 @@ def test_flags_and_variables_mean_the_same(person: Person) -> None:
     """A record remembered by flags is found by variables, and the other way round."""
     flags = [part for name in REQUIRED for part in (f"--{name}", SCOPE[f"NSSTORE_{name.upper()}"])]
     first = person.remember("by flags", *flags, **dict.fromkeys(SCOPE, None))
-    assert person.json("get", first)["text"] == "by flags"
+    assert person.json("show", first)["text"] == "by flags"
     second = person.remember("by variables")
-    assert person.json("get", second, *flags, **dict.fromkeys(SCOPE, None))["text"] == "by variables"
+    assert person.json("show", second, *flags, **dict.fromkeys(SCOPE, None))["text"] == "by variables"
 
 
 def test_a_flag_wins_over_its_variable(person: Person) -> None:
@@ -87,7 +87,7 @@ def test_not_applicable_is_said_with_a_dash(person: Person) -> None:
     scope = scope_of(person)
     assert (scope["workspace_id"], scope["branch"], scope["baseline"]) == ("-", "-", "-")
     record_id = person.remember("on no branch")
-    assert person("get", record_id, "--branch", "main").exit_code == 4
+    assert person("show", record_id, "--branch", "main").exit_code == 4
 
 
 @pytest.mark.parametrize("dimension", [one for one in FREE if not one.may_lack], ids=lambda one: one.name)
@@ -99,7 +99,7 @@ def test_a_dash_is_nothing_else(person: Person, dimension: Dimension) -> None:
 def test_only_the_stated_values_are_defaults(person: Person) -> None:
     """The agent is human and the source tool nsstore-cli; what is optional stays absent."""
     record_id = person.remember("defaults")
-    found = person.json("get", record_id)
+    found = person.json("show", record_id)
     assert found["provenance"]["scope"]["agent_id"] == "human"
     assert found["provenance"]["source_tool"] == "nsstore-cli"
     assert (found["provenance"]["scope"]["tool_context"], found["provenance"]["scope"]["task_id"]) == (
@@ -115,10 +115,10 @@ def test_another_scope_sees_nothing(person: Person) -> None:
     record_id = person.remember("mine")
     answers: set[str] = set()
     for name in REQUIRED:
-        done = person("get", record_id, f"--{name}", "other")
+        done = person("show", record_id, f"--{name}", "other")
         assert done.exit_code == 4, name
         answers.add(done.stderr)
-    answers.add(person("get", record_id, "--agent", "other").stderr)
+    answers.add(person("show", record_id, "--agent", "other").stderr)
     assert answers == {f"nsstore: not_visible: {record_id} is not visible in this scope\n"}
 
 
@@ -126,8 +126,8 @@ def test_clearance_is_internal_unless_said(person: Person) -> None:
     """A record above the clearance is neither written nor read without naming the clearance."""
     assert person("remember", "x", "--sensitivity", "restricted").exit_code == 5
     record_id = person.remember("x", "--sensitivity", "restricted", "--clearance", "restricted")
-    assert person("get", record_id).exit_code == 4
-    assert person("get", record_id, "--clearance", "restricted").exit_code == 0
+    assert person("show", record_id).exit_code == 4
+    assert person("show", record_id, "--clearance", "restricted").exit_code == 0
 
 
 ALLOWED = [one for one in DIMENSIONS if one.plural]
@@ -138,12 +138,12 @@ def test_what_is_allowed_beside_the_current_one(person: Person, dimension: Dimen
     """Flags, and a variable with a JSON list, allow others beside the current one; flags win."""
     current = dimension.name.removeprefix("allowed_")
     record_id = person.remember("elsewhere", f"--{current}", "one, two")
-    assert person("get", record_id).exit_code == 4
-    assert person.json("get", record_id, dimension.flag, "one, two", dimension.flag, "-")["stale"] is True
+    assert person("show", record_id).exit_code == 4
+    assert person.json("show", record_id, dimension.flag, "one, two", dimension.flag, "-")["stale"] is True
     lists = {dimension.variable: '["x y", "one, two", "-"]'}
-    assert person.json("get", record_id, **lists)["stale"] is True
-    assert person("get", record_id, dimension.flag, "x y", **lists).exit_code == 4
-    assert person.json("get", record_id, f"--{current}", "one, two", **lists)["stale"] is False
+    assert person.json("show", record_id, **lists)["stale"] is True
+    assert person("show", record_id, dimension.flag, "x y", **lists).exit_code == 4
+    assert person.json("show", record_id, f"--{current}", "one, two", **lists)["stale"] is False
 
 
 @pytest.mark.parametrize("value", ["main", '"main"', "[1]", "[null]", "[", "[" * 9999, '["*"]', '[""]', "{}"])

@@ -62,7 +62,7 @@ def test_an_unbound_directory_is_told_what_binds_it(
 def test_a_record_carries_what_was_inferred(person: Person, at_work: Path) -> None:
     """A note remembered with no flag at all has branch, commit and workspace of the checkout."""
     record_id = person.remember("The train leaves on Thursdays.")
-    scope = person.json("get", record_id)["provenance"]["scope"]
+    scope = person.json("show", record_id)["provenance"]["scope"]
     told = {name: one["value"] for name, one in person.json("scope")["values"].items()}
     assert (scope["project_id"], scope["branch"], scope["workspace_id"]) == (
         "atlas",
@@ -78,17 +78,17 @@ def test_memory_follows_the_history_only_by_the_owners_word(person: Person, at_w
     record_id = person.remember("The train leaves on Thursdays.")
     git(at_work, "checkout", "-q", "-b", "feature/x")
     commit(at_work, "b")
-    assert person("get", record_id).exit_code == 4
+    assert person("show", record_id).exit_code == 4
     unlock = unattended(person)
     person.ok("owner", "init", "--name", "ada", *unlock)
     person.ok(
         "owner", "grant", "lineage", "--tenant", "acme", "--user", "ada", "--every-project",
         "--agent", "human", "--purpose", "recall", "--days", "9", "--why", "history", *unlock,
     )  # fmt: skip
-    assert person("get", record_id).exit_code == 0
+    assert person("show", record_id).exit_code == 0
     git(at_work, "checkout", "-q", "--orphan", "other")
     commit(at_work, "c")
-    assert person("get", record_id).exit_code == 4
+    assert person("show", record_id).exit_code == 4
 
 
 def test_an_unbound_repository_is_given_nothing(

@@ -71,8 +71,8 @@ def test_one_command_and_it_works(newcomer: Newcomer) -> None:
     assert done["checkout"] == {"path": str(newcomer.atlas), "project": "atlas"}
     record_id = newcomer.remember("The train leaves on Thursdays.")
     agent = ("--agent", "claude-code", "--session", "another")
-    assert newcomer.json("get", record_id, *agent)["text"] == "The train leaves on Thursdays."
-    assert newcomer("get", record_id, "--agent", "stranger").exit_code == 4
+    assert newcomer.json("show", record_id, *agent)["text"] == "The train leaves on Thursdays."
+    assert newcomer("show", record_id, "--agent", "stranger").exit_code == 4
     assert newcomer("check").exit_code == 0
 
 
@@ -95,7 +95,7 @@ def test_undo_puts_back(newcomer: Newcomer) -> None:
     assert own(newcomer) == before
     assert newcomer("setup", "claude-code", "--undo", "--store", str(newcomer.store)).exit_code == 3
     scope = ("--store", str(newcomer.store), "--tenant", "acme", "--user", "ada", "--session", "terminal")
-    assert newcomer("get", record_id, *scope).exit_code == 0
+    assert newcomer("show", record_id, *scope).exit_code == 0
 
 
 def test_a_second_setup_changes_nothing(newcomer: Newcomer) -> None:
@@ -135,7 +135,7 @@ def test_a_second_client_asks_its_right(newcomer: Newcomer) -> None:
     newcomer.ok(*codex, *newcomer.unlock)
     assert all(agent in newcomer.statements()[-1]["to"] for agent in ("claude-code", "codex", "human"))
     record_id = newcomer.remember("x", "--agent", "codex")
-    assert newcomer("get", record_id, "--agent", "claude-code").exit_code == 0
+    assert newcomer("show", record_id, "--agent", "claude-code").exit_code == 0
     newcomer.ok("setup", "claude-code", "--undo")
     assert newcomer.json("scope")["values"]["user"]["source"] == "configuration"
     newcomer.ok("setup", "--undo")
@@ -228,12 +228,12 @@ def test_work_trees_branches_and_merges(newcomer: Newcomer, monkeypatch: pytest.
     (tree / "b").write_text("b")
     git(tree, "add", "b")
     git(tree, "commit", "-q", "-m", "b")
-    assert newcomer("get", first).exit_code == 0
+    assert newcomer("show", first).exit_code == 0
     second = newcomer.remember("on the branch")
     monkeypatch.chdir(newcomer.atlas)
-    assert newcomer("get", second).exit_code == 4
+    assert newcomer("show", second).exit_code == 4
     git(newcomer.atlas, "merge", "-q", "--no-ff", "-m", "m", "feature/x")
-    assert newcomer("get", second).exit_code == 0
+    assert newcomer("show", second).exit_code == 0
 
 
 def test_home_is_no_checkout(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch) -> None:

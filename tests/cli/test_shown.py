@@ -122,15 +122,15 @@ def test_a_superseded_record_says_so(person: Person) -> None:
     """`get` of what a newer version took the place of names the newest one, beside the text and in JSON."""
     old = person.remember("old")
     middle = person.remember("middle", "--supersedes", old)
-    assert person.json("get", middle)["superseded_by"] == []
+    assert person.json("show", middle)["superseded_by"] == []
     new = person.remember("new", "--supersedes", middle)
-    done = person("get", old)
+    done = person("show", old)
     assert done.stderr == f"nsstore: note: superseded: the newest version is {new}\n"
-    found = person.json("get", old)
+    found = person.json("show", old)
     assert tuple(found) == (*Found.__struct_fields__, "superseded_by")
     assert found["superseded_by"] == [new]
-    assert person("get", new).stderr == ""
-    assert person.ok("get", old, "--text") == "old"
+    assert person("show", new).stderr == ""
+    assert person.ok("show", old, "--text") == "old"
 
 
 def test_a_fork_is_told(person: Person) -> None:

@@ -20,12 +20,14 @@ def shell(person: Person, line: str, *args: bytes | str, **env: str) -> subproce
 
 
 @pytest.mark.parametrize("line", [">/dev/full", ">&-"])
-@pytest.mark.parametrize("args", [("list",), ("list", "--json"), ("audit", "--json"), ("get", "x", "--json")])
+@pytest.mark.parametrize(
+    "args", [("list",), ("list", "--json"), ("audit", "--json"), ("show", "x", "--json")]
+)
 def test_an_output_that_takes_nothing(person: Person, line: str, args: tuple[str, ...]) -> None:
     """A full or closed standard output ends with the code of its error and one line on standard error."""
     person.remember("one")
     done = shell(person, line, *args)
-    expected = 3 if (args[0], line) == ("get", ">/dev/full") else exits.EXITS["os"]
+    expected = 3 if (args[0], line) == ("show", ">/dev/full") else exits.EXITS["os"]
     assert (done.returncode, done.stderr.count("\n")) == (expected, 1), done.stderr
     assert done.stderr.startswith("nsstore: ")
 
@@ -34,8 +36,8 @@ def test_a_closed_error_stream_changes_no_answer(person: Person) -> None:
     """With standard error closed, or full, the answer and the exit code are as ever."""
     record_id = person.remember("one")
     for line in ("2>&-", "2>/dev/full"):
-        assert shell(person, line, "get", record_id, "--text").stdout == "one"
-        assert shell(person, line, "get", "x").returncode == 3
+        assert shell(person, line, "show", record_id, "--text").stdout == "one"
+        assert shell(person, line, "show", "x").returncode == 3
 
 
 @pytest.mark.parametrize("args", [("remember", "-"), ("remember",), ("import", "-", "--source", "x")])

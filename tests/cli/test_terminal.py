@@ -76,7 +76,7 @@ def test_a_text_keeps_its_lines(full: Person) -> None:
     text = "def f():\n    return 1\n\n" + "word " * 30 + "\nend"
     record_id = full.remember(text)
     full.ok("state", "put", "plan", text)
-    for args in (("get", record_id), ("get", record_id, "--text"), ("state", "get", "plan", "--text")):
+    for args in (("show", record_id), ("show", record_id, "--text"), ("state", "get", "plan", "--text")):
         assert text in at_terminal(full, *args), args
     assert re.search(r"\d\d:\d\dZ\b", at_terminal(full, "list"))
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nsstore.host.git import ancestors, facts_of, is_ancestor, lineage, proposal, remote_name
+from nsstore.host import git as asked
+from nsstore.host.git import Facts, facts_of, proposal, remote_name, remote_of
 from tests.host.conftest import commit, git, repository
 
 
@@ -16,7 +17,7 @@ def test_the_facts_of_a_work_tree(atlas: Path) -> None:
     facts = facts_of(str(atlas / "below"))
     assert facts is not None
     assert (facts.top, facts.commit, facts.branch) == (str(atlas), head, "main")
-    assert (facts.baseline, facts.remote) == (head, "example.com/acme/atlas")
+    assert (facts.baseline, remote_of(facts)) == (head, "example.com/acme/atlas")
 
 
 def test_facts_follow_the_work_tree(atlas: Path) -> None:
@@ -119,21 +120,32 @@ def test_a_remote_has_one_spelling(url: str, name: str | None) -> None:
     assert remote_name(url) == name
 
 
+def _facts(top: Path) -> Facts:
+    found = facts_of(str(top))
+    assert found is not None
+    return found
+
+
 def test_ancestry_is_proven(atlas: Path) -> None:
-    """Only commits that HEAD descends from are its ancestors; what is unknown or no id is none."""
+    """The lineage is what HEAD descends from, itself among it, and follows branches and merges."""
     first = git(atlas, "rev-parse", "HEAD")
     git(atlas, "checkout", "-q", "-b", "side")
     side = commit(atlas, "s")
     git(atlas, "checkout", "-q", "main")
     second = commit(atlas, "b")
-    top, unknown = str(atlas), "0" * 40
-    assert ancestors(top, [first, second, side, unknown, "HEAD", "--all", ""]) == {first, second}
-    assert lineage(top) == {first, second}
-    assert is_ancestor(first, second, top)
-    assert not is_ancestor(side, second, top)
-    assert not is_ancestor(unknown, second, top)
+    assert _facts(atlas).lineage == {first, second}
     git(atlas, "merge", "-q", "-m", "m", "side")
-    assert side in ancestors(top, [side])
+    assert _facts(atlas).lineage == {first, second, side, git(atlas, "rev-parse", "HEAD")}
+
+
+def test_a_long_history_is_followed_as_far_as_is_said(atlas: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the newest commits are the lineage; the first commit is the baseline all the same."""
+    first = git(atlas, "rev-parse", "HEAD")
+    newer = {commit(atlas, "b"), commit(atlas, "c")}
+    monkeypatch.setattr(asked, "LINEAGE", 2)
+    facts = _facts(atlas)
+    assert facts.lineage == newer
+    assert facts.baseline == first
 
 
 def test_a_replaced_history_proves_nothing(atlas: Path) -> None:
@@ -144,10 +156,10 @@ def test_a_replaced_history_proves_nothing(atlas: Path) -> None:
     head = git(atlas, "rev-parse", "HEAD")
     git(atlas, "replace", "--graft", head, other)
     assert git(atlas, "merge-base", other, "HEAD") == other
-    assert ancestors(str(atlas), [other]) == frozenset()
+    assert _facts(atlas).lineage == {head}
     git(atlas, "replace", "-d", head)
     (atlas / ".git" / "info" / "grafts").write_text(f"{head} {other}\n")
-    assert ancestors(str(atlas), [other]) == frozenset()
+    assert _facts(atlas).lineage == {head}
 
 
 HOSTILE = {
@@ -182,9 +194,7 @@ def test_a_hostile_repository_runs_nothing(atlas: Path, tmp_path: Path) -> None:
         git(atlas, "config", name, value.format(ran=ran, hooks=hooks))
     facts = facts_of(str(atlas))
     assert facts is not None
-    ancestors(str(atlas), ["1" * 40])
-    is_ancestor("1" * 40, "2" * 40, str(atlas))
-    lineage(str(atlas))
+    remote_of(facts)
     assert not ran.exists()
 
 
