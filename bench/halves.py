@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +11,7 @@ from nsstore.ledger import Ledger, Written
 from nsstore.search.analyser import terms
 from nsstore.search.indexed import Base
 from nsstore.search.pair import Pair
-from nsstore.search.scoring import Scoring, Weigh, step_of
+from nsstore.search.scoring import Scoring, Weigh, rarity, step_of
 from nsstore.search.tantivy_door import Reader, Row, write_index
 from nsstore.search.view import View
 from nsstore.trust import Chain
@@ -20,6 +20,12 @@ SHARES: Final = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1.0)
 CHAIN: Final = Chain(
     bytes(16), "memory", (("tenant", "t"), ("user", "u"), ("project", "p"), ("session", "s"))
 )
+
+
+def alone(view: View, wanted: Iterable[str], k: int) -> list[tuple[str, float]]:
+    """The ids and scores of the ``k`` best of a view that is the whole, by its own statistics."""
+    rarities = {term: rarity(len(view), view.holding(term)) for term in wanted}
+    return view.top(rarities, view.tokens / max(1, len(view)), k)
 
 
 def weighing(texts: Sequence[str]) -> Weigh:

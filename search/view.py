@@ -16,10 +16,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from nsstore.search.analyser import terms
-from nsstore.search.scoring import norm_of_step, rarity, step_of
+from nsstore.search.scoring import norm_of_step, step_of
 
 FIELDS: Final = ("text", "title", "tags")
 
@@ -27,12 +25,8 @@ MOST_NEW: Final = 16  # records that are looked through one by one, before their
 NOTHING: Final[Mapping[str, float]] = {}
 
 _FEW: Final = 500
-# A posting's key is one number: frequency << 11 | length step << 3 | fields. The 256 KiB that a text
-# may have (docs/format.md) keep the frequency below 2**21, so a key fits 32 bits.
-_IN_TEXT: Final = 1
-_FIELD_SETS: Final = tuple(
-    tuple(name for bit, name in enumerate(FIELDS) if bits >> bit & 1) for bits in range(8)
-)
+# A posting's key is one number: frequency << 8 | length step. The 256 KiB that a text may have
+# (docs/format.md) keep the frequency below 2**24, so a key fits 32 bits.
 
 # Bytes beside the strings themselves: tracemalloc's figures on 64-bit CPython 3.11 and a tenth for
 # the allocator. An empty view costs something too, or a cache could keep any number of them.
@@ -57,15 +51,6 @@ def _nth(scores: Collection[float], k: int) -> float:
     return heapq.nlargest(k, scores)[-1]
 
 
-class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A record that holds at least one of the terms, and which of them in which of its fields."""
-
-    record_id: str
-    score: float
-    matched_terms: tuple[str, ...]
-    matched_fields: tuple[str, ...]
-
-
 class _Postings:
     """Where one term occurs: places in ascending order, and a key beside each."""
 
@@ -78,22 +63,18 @@ class _Postings:
 
 
 class _New:
-    """A record whose terms are not entered yet: where it is, and how often and in which fields it holds each.
+    """A record whose terms are not entered yet: where it is, and how often it holds each."""
 
-    ``fields`` is empty for one that has nothing but its text.
-    """
+    __slots__ = ("_step", "counts", "place")
 
-    __slots__ = ("_fields", "_step", "counts", "place")
-
-    def __init__(self, place: int, counts: dict[str, int], fields: dict[str, int], step: int) -> None:
+    def __init__(self, place: int, counts: dict[str, int], step: int) -> None:
         self.place = place
         self.counts = counts
-        self._fields = fields
         self._step = step
 
     def key(self, term: str) -> int:
         """The key of the posting that a term of it has."""
-        return self.counts[term] << 11 | self._step | self._fields.get(term, _IN_TEXT)
+        return self.counts[term] << 8 | self._step
 
 
 class _Weights(dict[int, float]):
@@ -103,8 +84,8 @@ class _Weights(dict[int, float]):
         self.average_length = average_length
 
     def __missing__(self, key: int) -> float:
-        frequency = key >> 11
-        weight = self[key] = frequency / (frequency + norm_of_step(key >> 3 & 255, self.average_length))
+        frequency = key >> 8
+        weight = self[key] = frequency / (frequency + norm_of_step(key & 255, self.average_length))
         return weight
 
 
@@ -146,15 +127,10 @@ class View:
         """As :meth:`add`, for a record whose fields were analysed already."""
         text, *others = spelled
         counts, tokens = Counter(text), len(text)
-        fields: dict[str, int] = {}
-        if any(others):
-            fields = dict.fromkeys(counts, _IN_TEXT)
-            for bit, found in enumerate(others, 1):
-                tokens += len(found)
-                counts.update(found)
-                for term in found:
-                    fields[term] = fields.get(term, 0) | 1 << bit
-        step = step_of(tokens) << 3
+        for found in others:
+            tokens += len(found)
+            counts.update(found)
+        step = step_of(tokens)
         with self._lock:
             if record_id in self._places:
                 raise ValueError("this record is in the view already")
@@ -162,7 +138,7 @@ class View:
             self._ids.append(record_id)
             self._tokens += tokens
             self._terms_of.append(())
-            self._new.append(_New(place, counts, fields, step))
+            self._new.append(_New(place, counts, step))
             self._bytes += self._bytes_of(record_id, len(counts)) + _BYTES_PER_NEW * len(counts)
 
     def _post(self) -> None:
@@ -192,7 +168,7 @@ class View:
             holders = self._terms_of[place]
             for postings in holders:
                 at = bisect_left(postings.places, place)
-                self._tokens -= postings.keys[at] >> 11
+                self._tokens -= postings.keys[at] >> 8
                 del postings.places[at], postings.keys[at]
                 if not postings.places:
                     del self._postings[postings.term]
@@ -231,23 +207,9 @@ class View:
                 spelled: list[str] = []
                 for postings in self._terms_of[place]:
                     key = postings.keys[bisect_left(postings.places, place)]
-                    spelled += [postings.term] * (key >> 11)
+                    spelled += [postings.term] * (key >> 8)
             if record_id in self._places:
                 yield record_id, " ".join(spelled)
-
-    def search(self, wanted: Collection[str], k: int) -> list[Scored]:
-        """Return the ``k`` best records that hold any of the terms, best first, ties in ledger order.
-
-        ``wanted`` are terms of ``query_terms``; one given twice counts once.
-        """
-        with self._lock:
-            if not self._places:
-                return []
-            self._post()
-            weights = {term: rarity(len(self._places), self.holding(term)) for term in wanted}
-            held = self._held(weights)
-            best = self._best(held, self._tokens / len(self._places), k) if held and k > 0 else []
-            return [self._scored(place, -negative, held) for negative, place in best]
 
     def top(
         self, rarities: Mapping[str, float], average_length: float, k: int, *, ties: bool = False
@@ -295,23 +257,6 @@ class View:
         best = [(-score, place) for place, score in scores.items() if score >= least]
         best.sort()
         return best if ties else best[:k]
-
-    def _scored(self, place: int, score: float, held: list[tuple[float, _Postings]]) -> Scored:
-        matched: list[str] = []
-        fields = 0
-        for _, postings in held:
-            at = bisect_left(postings.places, place)
-            if at < len(postings.places) and postings.places[at] == place:
-                matched.append(postings.term)
-                fields |= postings.keys[at]
-        record_id = self._ids[place]
-        assert record_id is not None  # a removed record has no postings
-        return Scored(
-            record_id=record_id,
-            score=score,
-            matched_terms=tuple(matched),
-            matched_fields=_FIELD_SETS[fields & 7],
-        )
 
     @staticmethod
     def _bytes_of(record_id: str, postings: int) -> int:

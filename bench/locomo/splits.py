@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from bench.halves import SHARES, ledger_of, pair_of, weighing, whole_of
+from bench.halves import SHARES, alone, ledger_of, pair_of, weighing, whole_of
 from bench.locomo.dialogues import Dialogue
 from bench.locomo.memory import Tick
 from nsstore.search.analyser import query_terms
@@ -41,7 +41,7 @@ def ask_split(dialogues: Sequence[Dialogue], tick: Tick) -> Splits:
         texts = [turn.text for session in dialogue.sessions.values() for turn in session]
         whole, ledger, weigh = whole_of(texts), ledger_of(len(texts)), weighing(texts)
         asked = [words for one in dialogue.questions if (words := query_terms(one.text))]
-        best = [[(hit.record_id, hit.score) for hit in whole.search(words, 10)] for words in asked]
+        best = [alone(whole, words, 10) for words in asked]
         with tempfile.TemporaryDirectory(prefix="nsstore-") as place:
             for share in SHARES:
                 pair = pair_of(texts, int(len(texts) * share), Path(place) / f"{share}")

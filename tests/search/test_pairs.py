@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.halves import SHARES, ledger_of, pair_of, weighing, whole_of
+from bench.halves import SHARES, alone, ledger_of, pair_of, weighing, whole_of
 from nsstore.search.analyser import terms
 from nsstore.search.indexed import record_at
 from nsstore.search.tantivy_door import Reader, Row, write_index
@@ -34,7 +34,7 @@ def test_every_split_finds_the_same_ten(tmp_path: Path, share: float) -> None:
     dice = random.Random(5)
     for _ in range(400):
         wanted = [f"w{int(dice.paretovariate(0.5)) % 400}x" for _ in range(dice.randint(1, 6))]
-        best = [(hit.record_id, hit.score) for hit in whole.search(wanted, 10)]
+        best = alone(whole, wanted, 10)
         assert pair.search(tuple(dict.fromkeys(wanted)), ledger, 10, weighing(texts)) == best
 
 
@@ -60,9 +60,8 @@ def test_what_is_gone_weighs_nothing(tmp_path: Path) -> None:
             left.add(f"r{number}", text)
     ledger = ledger_of(len(texts))
     for wanted in itertools.combinations([f"w{number}x" for number in range(12)], 2):
-        best = left.search(wanted, 10)
         found = pair.search(wanted, ledger, 10, weighing(texts))
-        assert found == [(hit.record_id, hit.score) for hit in best]
+        assert found == alone(left, wanted, 10)
 
 
 @pytest.mark.parametrize("record_id", ["rec-1", "rec-2", "REC-1", "rec", "1", "the", "x" * 80])
