@@ -9,6 +9,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from nsstore.harness.measured import part_medians
+
 Subject = Literal[
     "remember",
     "remember_many",
@@ -164,13 +166,14 @@ LIMITS: Final = {"threads": 40, "descriptors": 200, "megabytes": 300}
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Times of one contender, in microseconds per record."""
+    """Times of one contender, in µs per record; ``parts_us`` are the medians of consecutive parts."""
 
     name: str
     rounds: int
     best_us: float
     p50_us: float
     p99_us: float
+    parts_us: tuple[float, ...] = ()
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,13 +195,15 @@ def budgets_of(subject: Subject) -> tuple[Budget, ...]:
 
 def summarize(name: str, seconds: Sequence[float], records: int) -> Summary:
     """Reduce the times of one contender's rounds of ``records`` records each; p99 is nearest rank."""
-    ordered = sorted(second * 1e6 / records for second in seconds)
+    times = [second * 1e6 / records for second in seconds]
+    ordered = sorted(times)
     return Summary(
         name=name,
         rounds=len(ordered),
         best_us=ordered[0],
         p50_us=statistics.median(ordered),
         p99_us=ordered[math.ceil(0.99 * len(ordered)) - 1],
+        parts_us=part_medians(times),
     )
 
 

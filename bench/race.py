@@ -11,9 +11,9 @@ from time import perf_counter
 
 from bench.baselines import BaselineError
 from bench.budgets import Subject, Verdict, budgets_of, judge, summarize
-from bench.rounds import texts
 from bench.world import unflushed
 from nsstore import OpenStore, Session
+from nsstore.harness.texts import texts
 
 Ask = Callable[[str], object]
 WORDS = 8

@@ -7,8 +7,7 @@ there, so drift of the machine meets all of them alike and the saved JSON holds 
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final, Protocol
 
@@ -16,9 +15,9 @@ import msgspec
 
 from bench.baselines import Baseline, BaselineError, FlushProbe
 from bench.budgets import Subject, Summary, Verdict, budgets_of, judge, summarize
+from nsstore.harness.texts import texts
 
 Keep = Callable[[Sequence[str]], object]
-TEXT_BYTES: Final = 1024
 WARM_UP: Final = 5
 PROBE_EVERY: Final = 10
 
@@ -54,24 +53,6 @@ class Benchmark(Protocol):
         rounds: int,
         warmup_rounds: int,
     ) -> object: ...
-
-
-def texts(batch: int, seed: int = 7) -> Iterator[list[str]]:
-    """Yield batches of distinct texts of exactly 1,024 ASCII bytes, the same in every run.
-
-    Words follow Zipf's law over 4,000 made-up ones, so an index has a life-like vocabulary to keep.
-    """
-    dice = random.Random(seed)
-    words = ["".join(dice.choices("abcdefghijklmnoprstuvwy", k=dice.randint(2, 9))) for _ in range(4000)]
-    weights = [1 / (rank + 1) for rank in range(len(words))]
-    number = 0
-    while True:
-        made: list[str] = []
-        for _ in range(batch):
-            number += 1
-            body = " ".join([f"note{number}", *dice.choices(words, weights, k=400)])
-            made.append(body[: TEXT_BYTES - 1] + ".")
-        yield made
 
 
 def interleave(

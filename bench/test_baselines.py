@@ -8,7 +8,8 @@ import pytest
 
 from bench.baselines import ALL, Baseline, FlushProbe, SyncfsBatch
 from bench.budgets import BATCH
-from bench.rounds import WARM_UP, Benchmark, texts
+from bench.rounds import WARM_UP, Benchmark
+from nsstore.harness.texts import texts
 
 MakeBaseline = Callable[[str], Baseline]
 

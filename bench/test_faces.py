@@ -149,7 +149,9 @@ BARE: tuple[str, ...] = (sys.executable, "-c", "import msgspec, tantivy")
 def test_hook_start(room: Path, world: World, verdicts: list[Verdict]) -> None:
     """The hook recalls from a store of 1,000 records in a bound checkout, against Python with two imports."""
     env, place = allowed(world, room)
-    hook = [sys.executable, "-m", "nsstore", "hook", "claude-code", "start"]
+    # A client's own settings say by flags what no configuration does: a variable widens nothing there.
+    flags = [f"--{name}={env[f'NSSTORE_{name.upper()}']}" for name in ("store", "tenant", "user", "agent")]
+    hook = [sys.executable, "-m", "nsstore", "hook", "claude-code", "start", *flags]
     times = in_turn({"nsstore": hook, "bare_imports": BARE}, env, place, said=SAID, told=b"additionalContext")
     found = verdicts_of("hook_start", times)
     verdicts.extend(found)

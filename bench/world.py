@@ -67,6 +67,8 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str | NotApplicable = "v1"
     clearance: Sensitivity = Sensitivity.INTERNAL
     purpose: Purpose = Purpose.RECALL
+    commit: str | None = None
+    ancestors: tuple[str, ...] = ()
 
     def bind(self, store: OpenStore) -> Session:
         """A session of this scope."""
@@ -82,4 +84,6 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
             clearance=self.clearance,
             source_tool="world",
             purpose=self.purpose,
+            commit=msgspec.UNSET if self.commit is None else self.commit,
+            ancestors=self.ancestors,
         )

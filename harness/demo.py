@@ -16,6 +16,7 @@ import msgspec
 
 from nsstore.audit import verify
 from nsstore.errors import IntegrityError, InvalidInput, NotVisible, StoreError
+from nsstore.gate import UNDER_TEST
 from nsstore.root import WRITE, Dir, Root
 from nsstore.root.scratch import scratch
 from nsstore.scope import NA
@@ -59,7 +60,7 @@ def run() -> Verdict:
     began = time.monotonic()
     with scratch("demo") as folder:
         root, trust_home = os.path.join(folder, "store"), os.path.join(folder, "trust")
-        with open_store(root, create=True, trust_home=trust_home) as store:
+        with open_store(root, create=True, trust_home=trust_home, gate=UNDER_TEST) as store:
             demo = _Demo(store)
             steps = list(demo.steps())
             tree, record = demo.tree(), demo.record(TUESDAY)

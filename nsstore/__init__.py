@@ -22,10 +22,10 @@ from nsstore.errors import (
 )
 
 if TYPE_CHECKING:
+    from nsstore.opening import open_store as open  # noqa: A004 - `nsstore.open` is the name of the verb
     from nsstore.scope import NA, NOT_APPLICABLE, Privacy, Purpose, Sensitivity
     from nsstore.search.engine import Answer, Hit
     from nsstore.session import Listing, OpenStore, Session, StateDocuments
-    from nsstore.session import open_store as open  # noqa: A004 - `nsstore.open` is the name of the verb
     from nsstore.store import Found, Provenance
     from nsstore.writers.forget import ForgetReceipt
     from nsstore.writers.note import Note, Receipt
@@ -48,13 +48,13 @@ else:
 
         if sys.platform == "win32":
             return {**vars(scope), "open": _refuse}
-        from nsstore import session, store
+        from nsstore import opening, session, store
         from nsstore.search import engine
         from nsstore.writers import forget, note
 
         rooms = (forget, note, engine, store, session, scope)
         return {key: value for room in rooms for key, value in vars(room).items()} | {
-            "open": session.open_store
+            "open": opening.open_store
         }
 
     def _refuse(*_: object, **__: object) -> None:

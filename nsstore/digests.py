@@ -21,6 +21,7 @@ DIGEST: Final = b"nss1/digest"
 MANIFEST: Final = b"nss1/manifest"
 PATH: Final = b"nss1/path"
 RIGHTS: Final = b"nss1/rights"
+SELFTEST: Final = b"nss1/selftest"
 
 
 def lp(*parts: bytes | str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from enum import StrEnum
 
 
@@ -26,4 +26,4 @@ class IncidentKind(StrEnum):
 
 def new_incident_id() -> str:
     """A random incident id: it tells nothing about what it stands for."""
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()

@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 
 from nsstore.audit import AuditEvent, EventKind, Spelled, event_form, spelled
-from nsstore.errors import EscapeError, IntegrityError, InvalidInput
+from nsstore.errors import EscapeError, IntegrityError, InvalidInput, Refused
+from nsstore.gate import ALLOWLISTED, GATE_CLOSED, UNTESTED, Gate, State
 from nsstore.policy import Decision, Source
 from nsstore.scope import Namespace, ScopeEnvelope, Sensitivity, envelope_fields, memory_namespace
 from nsstore.search.analyser import query_terms
@@ -23,9 +24,6 @@ from nsstore.store import ADVISORY, Provenance, Sight, Store, answered, provenan
 from nsstore.store.proven import Proven
 
 MAX_HITS: Final = 1_000
-NOT_PROVEN: Final = (
-    "the isolation acceptance suite has not run for this build: until it is green, treat answers with care"
-)
 INCOMPLETE: Final = "a session that is open to this one is damaged or gone, and was left out"
 
 
@@ -60,15 +58,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class _Looked(msgspec.Struct):
     """What one look at the readable sessions came to."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[Source, ...] = ()
+    state: State = State.CLOSED
     hits: tuple[Hit, ...] = ()
     stale: tuple[Hit, ...] = ()
     incomplete: bool = False
 
     def by(self) -> str | None:
-        """By which statements of the owner more than the own session was open."""
+        """By which word of the owner search was open, or more than the own session was."""
         numbers = sorted({source.number for source in self.sources})
-        return f"grant {' '.join(map(str, numbers))}" if numbers else None
+        grants = f"grant {' '.join(map(str, numbers))}" if numbers else None
+        allowed = ALLOWLISTED if self.state is State.ALLOWLIST else None
+        return ", ".join(filter(None, (allowed, grants))) or None
 
 
 class Searcher:
@@ -79,6 +80,7 @@ class Searcher:
         self.views = Views(store)
         self.spool = Spool(store, self.views.home, self.views.folder)
         self.wide = Wide(store, Words(store, self.views.home, self.views.folder), self.spool)
+        self.gate = UNTESTED
         self._pid = os.getpid()
 
     def forget(self, ns: Namespace, record_ids: tuple[str, ...]) -> None:
@@ -113,19 +115,24 @@ class Searcher:
 
         A record the envelope may not read is in no view that is ranked for it: it changes no score,
         order or count. ``told`` spares notices that this session had. Raises :class:`InvalidInput`,
-        :class:`IntegrityError`, :class:`WitnessError` (redline, "Query-time ACL").
+        :class:`Refused` where the gate is closed to it, :class:`IntegrityError`, :class:`WitnessError`
+        (redline, "Query-time ACL", "Runtime Rule").
         """
         if type(k) is not int or not 1 <= k <= MAX_HITS:
             raise InvalidInput(f"k must be an integer from 1 to {MAX_HITS}")
         if type(text) is not str:
             raise InvalidInput("the query must be text")
         self._require_own_process()
+        ns, gate = memory_namespace(envelope.scope), self.gate
+        leaf = self.store.leaf(ns)
+        self.admit(envelope)
         words = query_terms(text)
-        ns = memory_namespace(envelope.scope)
 
         def look(sight: Sight) -> _Looked:
-            sources = sight.rights.sessions_of(envelope)
-            looked = _Looked(sources=sources)
+            looked = _Looked(state=gate.state(sight.rights, envelope))
+            if looked.state is State.CLOSED:  # by what the records say of the time
+                return looked
+            looked.sources = sight.rights.sessions_of(envelope)
             looked.hits = self._hits(sight, words, k, "current", looked)
             if self._wants_stale(envelope) or sight.rights.opens_stale(envelope):
                 looked.stale = self._hits(sight, words, k, "stale", looked)
@@ -134,17 +141,36 @@ class Searcher:
         asking, thread = self.views.folder.asking, get_ident()
         asking.add(thread)
         try:
-            looked = answered(self.store.leaf(ns), envelope, look)
+            looked = answered(leaf, envelope, look)
+            if looked.state is State.CLOSED:
+                raise self._shut(gate, envelope)
             self.store.audit.append(ns.tenant, _event(envelope, looked))
         finally:
             asking.discard(thread)
+        allowed = looked.state is State.ALLOWLIST and not told
         return Answer(
             hits=looked.hits,
             stale=looked.stale,
-            notices=(*(() if told else (NOT_PROVEN,)), *((INCOMPLETE,) if looked.incomplete else ())),
+            notices=(*((gate.notice,) if allowed else ()), *((INCOMPLETE,) if looked.incomplete else ())),
             advisory=ADVISORY,
             incomplete=looked.incomplete,
         )
+
+    def admit(self, envelope: ScopeEnvelope) -> None:
+        """Require that search is open to an asker. Raises :class:`Refused`, and :class:`WitnessError`."""
+        gate = self.gate
+        if not gate.green:
+            rights = self.store.rights.current(envelope.scope.tenant)
+            if gate.state(rights, envelope) is State.CLOSED:
+                raise self._shut(gate, envelope)
+
+    def _shut(self, gate: Gate, envelope: ScopeEnvelope) -> Refused:
+        """What an asker is told to whom the gate is closed; audited, durably, before that."""
+        event = AuditEvent(
+            event=EventKind.REFUSED, verb="search", reason=GATE_CLOSED, scope=envelope_fields(envelope)
+        )
+        self.store.audit.append(envelope.scope.tenant, event)
+        return gate.refusal()
 
     @staticmethod
     def _wants_stale(envelope: ScopeEnvelope) -> bool:
@@ -185,6 +211,13 @@ class Searcher:
         self._require_own_process()
         return self.wide.holder(sight, record_id)
 
+    def sights(self, own: Sight) -> tuple[list[Sight], bool]:
+        """The own session and those that rights open to a request, and whether another one is damaged."""
+        self._require_own_process()
+        others = [sight for _, sight in self.wide.others(own)]
+        whole = [sight for sight in others if isinstance(sight, Sight)]
+        return [own, *whole], len(whole) < len(others)
+
     def _wide_hits(
         self, own: Sight, words: tuple[str, ...], k: int, part: Part, looked: _Looked
     ) -> tuple[Hit, ...]:
@@ -208,7 +241,7 @@ class Searcher:
 def _event(envelope: ScopeEnvelope, looked: _Looked) -> Spelled:
     """What the audit hears; durable if another user's records were open, and by which grants."""
     found = tuple([hit.record_id for hit in (*looked.hits, *looked.stale)])
-    if not looked.sources:
+    if looked.by() is None:
         return event_form(EventKind.SEARCHED, "search", envelope).of(*found)
     event = AuditEvent(
         event=EventKind.SEARCHED,

@@ -8,7 +8,7 @@ to them reaches an open view. tantivy's own lock file is left alone as long as i
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
@@ -108,7 +108,7 @@ class Shelf:
             if found is None and after is not None:
                 return None  # what was to be gone on from was removed: whoever looks for it next begins anew
             self._tidy(directory, found)
-            generation = f"g-{secrets.token_hex(8)}"
+            generation = f"g-{os.urandom(8).hex()}"
             directory.make(generation)
             try:
                 self._fill(directory, generation, base, rows, count)
@@ -215,7 +215,7 @@ def put_away(above: Dir, name: str) -> None:
     Nobody is waited for: what a fold that is under way puts there goes with it, and nothing of such a fold
     is kept once something was forgotten.
     """
-    gone = f"{GONE}{secrets.token_hex(8)}"
+    gone = f"{GONE}{os.urandom(8).hex()}"
     with suppress(StoreError):  # it is not there; if it cannot be moved, it is removed where it is
         above.move(name, above, gone, flush=False)
     trees.remove(above, name)
@@ -228,7 +228,7 @@ def _opened(files: Dir, found: Manifest, room: Root) -> Reader:
     """Open a verified copy of the files, which has no name by the time this returns."""
     with room.make_dir(OPENING) as copies:
         trees.require_free(copies, 2 * found.size)
-        name = secrets.token_hex(8)
+        name = os.urandom(8).hex()
         copies.make(name)
         try:
             with _required(copies.sub(name)) as copy:

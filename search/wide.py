@@ -85,27 +85,36 @@ class Wide:
 
         Raises :class:`IntegrityError` of the one that holds it.
         """
-        scope, holding = own.envelope.scope, own
-        damage: IntegrityError | EscapeError | None = None
-        for source in own.rights.sessions_of(own.envelope) if record_id not in own.ledger.members else ():
-            sessions = self._followed(scope.tenant, (source.user_id, source.project_id))
-            with sessions.lock:
-                sessions.look()
-                open_ones = [ns for ns in sessions.all() if _is_open(ns, (source.sessions,))]
-            for ns in open_ones:  # every one is looked at as if it were it: none is told by the time it takes
-                leaf = self._store.leaf(ns)
-                try:
-                    sight = Sight.of(leaf, own.envelope, own.rights)
-                except (IntegrityError, EscapeError) as err:
-                    tagged = leaf.known_tag(record_id)  # whether it would be visible is known, or not
-                    if tagged is not None and decide_class(own.envelope, tagged.readable, own.rights).allowed:
-                        damage = err
-                    continue
-                if record_id in sight.ledger.members:
-                    holding = sight
+        if record_id in own.ledger.members:
+            return own
+        holding, damage = own, None
+        for ns, sight in self.others(own):  # every one is looked at: none is told by the time it takes
+            if not isinstance(sight, Sight):
+                tagged = self._store.leaf(ns).known_tag(record_id)  # whether it would be visible, if known
+                if tagged is not None and decide_class(own.envelope, tagged.readable, own.rights).allowed:
+                    damage = sight
+            elif record_id in sight.ledger.members:
+                holding = sight
         if holding is own and damage is not None:
             raise damage
         return holding
+
+    def others(self, own: Sight) -> Iterator[tuple[Namespace, Sight | IntegrityError | EscapeError]]:
+        """Every other namespace that rights open to a request, or what is wrong with it."""
+        met = {own.leaf.place.ns}
+        for source in own.rights.sessions_of(own.envelope):
+            sessions = self._followed(own.leaf.place.ns.tenant, (source.user_id, source.project_id))
+            with sessions.lock:
+                sessions.look()
+                open_ones = [ns for ns in sessions.all() if _is_open(ns, (source.sessions,))]
+            for ns in open_ones:
+                if ns in met:
+                    continue
+                met.add(ns)
+                try:
+                    yield ns, Sight.of(self._store.leaf(ns), own.envelope, own.rights)
+                except (IntegrityError, EscapeError) as err:
+                    yield ns, err
 
     def search(
         self, own: Sight, sources: Sequence[Source], words: tuple[str, ...], k: int, part: Part

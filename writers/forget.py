@@ -16,6 +16,8 @@ from nsstore.record import Header
 from nsstore.scope import Namespace, ScopeEnvelope, envelope_fields
 from nsstore.store import Chosen, Sight, Store, answered, forget, recover
 from nsstore.store.rights import NOT_KNOWN
+from nsstore.store.sight import CURRENT
+from nsstore.writers.memory import Elsewhere
 
 Wanted = Callable[[Sight], Iterable[str]]
 """Which readable records a session wants to be forgotten; empty if there is none."""
@@ -29,20 +31,22 @@ BACK: Final = (
     "a newer version stands, and without this one an older one would be current again: forget the newer one,"
     " or this one with the older ones"
 )
-NOT_OWN: Final = "what is of another branch, baseline or agent is not forgotten from this scope"
+NOT_OWN: Final = "a record of another {} is not forgotten from this scope"
 
 
 class ForgetReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """Records are forgotten for good, or would be: oldest first, with those that they took the place of.
 
-    ``proof`` is the MAC of the ledger line that says so, by which the owner finds it; ``None`` of a
-    dry run. No sequence number: it would tell of records that this scope may not read.
+    ``back`` are the older versions that stay and are current again, or would be: another session's or
+    agent's. ``proof`` is the MAC of the ledger line that says so, by which the owner finds it; ``None``
+    of a dry run. No sequence number: it would tell of records that this scope may not read.
     """
 
     records: tuple[str, ...]
     count: int
     at: str
     proof: str | None
+    back: tuple[str, ...] = ()
 
 
 def forget_wanted(
@@ -55,10 +59,12 @@ def forget_wanted(
     verb: str,
     only_these: bool,
     dry_run: bool,
+    elsewhere: Elsewhere | None = None,
 ) -> ForgetReceipt:
     """Forget records of the envelope's own scope, and those they supersede unless ``only_these``.
 
-    ``asked`` is the record id that was asked for, if it was one. Raises :class:`NotVisible` if nothing
+    ``asked`` is the record id that was asked for, if it was one; ``elsewhere`` finds the versions that
+    another namespace holds. Raises :class:`NotVisible` if nothing
     readable is wanted, :class:`Refused` if one of them is held or not the scope's own, or if an older
     version would be current beside a newer one, and as :func:`nsstore.store.forget`.
     """
@@ -66,10 +72,16 @@ def forget_wanted(
     forgetting = _Forgetting(store, envelope, wanted, asked, verb, only_these=only_these)
     if leaf.read().unfinished and not dry_run:
         recover(leaf)
-    chosen = answered(leaf, envelope, forgetting.choose)  # what is refused here takes no lock
+
+    def look(sight: Sight) -> tuple[Chosen, list[str]]:
+        chosen = forgetting.choose(sight)
+        return chosen, _back_elsewhere(sight, chosen.headers, elsewhere)
+
+    chosen, back = answered(leaf, envelope, look)  # what is refused here takes no lock
     if dry_run:
         records = tuple(one for one in leaf.read().order if one in chosen.records)
-        return ForgetReceipt(records=records, count=len(records), at=utc_now(), proof=None)
+        back = [*forgetting.back, *back]
+        return ForgetReceipt(records=records, count=len(records), at=utc_now(), proof=None, back=tuple(back))
 
     def choose(ledger: Ledger) -> Chosen:
         return forgetting.choose(Sight(leaf, envelope, ledger))
@@ -77,7 +89,8 @@ def forget_wanted(
     done = forget(leaf, choose, verb=verb, scope=envelope_fields(envelope))
     assert done is not None  # nothing chosen is not visible, and was refused
     records, proof = done.records, done.line.mac.hex()
-    return ForgetReceipt(records=records, count=len(records), at=utc_now(), proof=proof)
+    back = [*forgetting.back, *back]
+    return ForgetReceipt(records=records, count=len(records), at=utc_now(), proof=proof, back=tuple(back))
 
 
 class _Forgetting:
@@ -99,6 +112,7 @@ class _Forgetting:
         self.asked = asked
         self.verb = verb
         self.only_these = only_these
+        self.back: list[str] = []
 
     def choose(self, sight: Sight) -> Chosen:
         """The records, each proven just now. Raises as :func:`forget_wanted`."""
@@ -110,7 +124,7 @@ class _Forgetting:
         while waiting:
             record_id = waiting.pop()
             found, seen = sight.read(record_id)
-            decision = decide_forget(self.envelope, found.header, kept)
+            decision = decide_forget(self.envelope, found.header, kept, sight.rights)
             if record_id in asked and not seen.allowed:
                 self._deny(None)
             if decision.allowed:
@@ -118,7 +132,7 @@ class _Forgetting:
                 waiting += self._before(sight, found.header, headers)
             elif record_id in asked or decision.reason in WORDS:
                 self._deny(decision.reason)
-        _require_none_back(sight, headers)
+        self.back = _back(sight, headers)
         return Chosen(records=frozenset(headers), headers=tuple(headers.values()))
 
     def _before(self, sight: Sight, header: Header, known: dict[str, Header]) -> list[str]:
@@ -138,11 +152,15 @@ class _Forgetting:
         self.store.audit.append(self.envelope.scope.tenant, event)
         if reason is None:
             raise NotVisible(self.asked or "this document")
-        raise Refused(WORDS.get(reason, NOT_OWN), reason=reason.value)
+        another = reason.value.partition("_")[2].replace("_", " ")
+        raise Refused(WORDS.get(reason, NOT_OWN.format(another)), reason=reason.value)
 
 
-def _require_none_back(sight: Sight, going: Mapping[str, Header]) -> None:
-    """Refuse to take a version out of a chain whose newer one stays, and would not hide the older one."""
+def _back(sight: Sight, going: Mapping[str, Header]) -> list[str]:
+    """The older versions that stay in this namespace and are current again.
+
+    Refuses to take a version out of a chain whose newer one stays, and would not hide the older one.
+    """
     stay = {
         record_id: [
             old for old in header.supersedes or () if old not in going and sight.decision(old).allowed
@@ -150,7 +168,7 @@ def _require_none_back(sight: Sight, going: Mapping[str, Header]) -> None:
         for record_id, header in going.items()
     }
     if not any(stay.values()):
-        return
+        return []
     hidden: set[str] = set()
     for record_id in sight.ledger.order:
         tagged = sight.tag(record_id)
@@ -159,3 +177,18 @@ def _require_none_back(sight: Sight, going: Mapping[str, Header]) -> None:
             hidden.update(tagged.supersedes)
     if any(record_id in hidden and not hidden.issuperset(older) for record_id, older in stay.items()):
         raise Refused(BACK, reason="superseded")
+    older = dict.fromkeys(old for one in stay.values() for old in one)
+    return [old for old in older if old not in hidden and sight.decision(old) == CURRENT]
+
+
+def _back_elsewhere(sight: Sight, going: Iterable[Header], elsewhere: Elsewhere | None) -> list[str]:
+    """The older versions that another namespace holds, and that nothing there takes the place of."""
+    older = {old for one in going for old in one.supersedes or ()} - sight.ledger.members.keys()
+    if elsewhere is None or not older:
+        return []
+    found: list[str] = []
+    for old in sorted(older):
+        held = elsewhere(sight, old)
+        if held.decision(old) == CURRENT and old not in held.superseded():
+            found.append(old)
+    return found

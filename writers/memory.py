@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Never
 
 from nsstore import record
@@ -11,24 +11,32 @@ from nsstore.errors import InvalidInput, NotVisible, Refused, StoreError, Witnes
 from nsstore.ledger import Ledger
 from nsstore.policy import Reason, decide_write
 from nsstore.scope import Area, Namespace, ScopeEnvelope, envelope_fields, memory_namespace
-from nsstore.store import MAX_BATCH, Draft, Leaf, Sight, Store, may_be_spent, publish
+from nsstore.store import MAX_BATCH, Draft, Leaf, Sight, Store, answered, may_be_spent, publish
 from nsstore.writers.note import Note, Receipt, draft, repeats
 
+Elsewhere = Callable[[Sight, str], Sight]
+"""The namespace that holds a record, among those that rights open to a request; its own if none does."""
 
-def remember(store: Store, envelope: ScopeEnvelope, notes: Iterable[Note]) -> list[Receipt]:
+
+def remember(
+    store: Store, envelope: ScopeEnvelope, notes: Iterable[Note], elsewhere: Elsewhere | None = None
+) -> list[Receipt]:
     """Write notes as durable records of the envelope's own scope, in order; one receipt each.
 
     Up to 256 notes are one batch, all or nothing but for a power cut, which leaves a prefix; an error
     in a later batch says how many notes are written. Every note is checked before the first is
-    written. Raises :class:`InvalidInput`, :class:`Refused`, :class:`NotVisible` for what may not be
-    superseded, :class:`WitnessError`.
+    written. ``elsewhere`` finds what they supersede and another namespace holds. Raises
+    :class:`InvalidInput`, :class:`Refused`, :class:`NotVisible` for what may not be superseded,
+    :class:`WitnessError`.
     """
     ns = memory_namespace(envelope.scope)
     drafts = drafts_of(store, envelope, notes, area="memory", key=None)
     receipts: list[Receipt] = []
     for start in range(0, len(drafts), MAX_BATCH):
         try:
-            receipts += Writing(store, envelope, ns, drafts[start : start + MAX_BATCH]).run()
+            receipts += Writing(
+                store, envelope, ns, drafts[start : start + MAX_BATCH], elsewhere=elsewhere
+            ).run()
         except StoreError as err:
             if receipts:
                 err.args = (f"{err}; the first {len(receipts)} notes are written",)
@@ -36,14 +44,16 @@ def remember(store: Store, envelope: ScopeEnvelope, notes: Iterable[Note]) -> li
     return receipts
 
 
-def remember_one(store: Store, envelope: ScopeEnvelope, ns: Namespace, note: Note) -> Receipt:
+def remember_one(
+    store: Store, envelope: ScopeEnvelope, ns: Namespace, note: Note, elsewhere: Elsewhere | None = None
+) -> Receipt:
     """As :func:`remember`, of one note; ``ns`` is the envelope's own namespace of memory."""
     try:
         one = draft(store, envelope, note, area="memory", key=None)
     except InvalidInput as err:
         _tell_refused(store, envelope, err)
         raise
-    return Writing(store, envelope, ns, (one,)).run()[0]
+    return Writing(store, envelope, ns, (one,), elsewhere=elsewhere).run()[0]
 
 
 def drafts_of(
@@ -73,18 +83,23 @@ class Writing:
         envelope: ScopeEnvelope,
         ns: Namespace,
         drafts: Sequence[Draft],
+        *,
         verb: str = "remember",
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.store = store
         self.envelope = envelope
         self.leaf: Leaf = store.leaf(ns)
         self.drafts = drafts
         self.verb = verb
+        self.elsewhere = elsewhere
+        self.foreign: dict[str, record.Header] = {}
         self.repeated: dict[int, record.Record] = {}
         self.receipts: list[Receipt] = []
         self.event: Spelled
 
     def run(self) -> list[Receipt]:
+        self.look_elsewhere()
         if not publish(self.leaf, self.prepare, self.make_ready):
             self.make_ready()  # nothing was new
         try:
@@ -119,6 +134,23 @@ class Writing:
                 count=len(self.receipts) - len(self.repeated),
             )
         )
+
+    def look_elsewhere(self) -> None:
+        """Find what is superseded and lies in another namespace: before the lock, since no one waits for two.
+
+        Raises :class:`IntegrityError` of the namespace that holds it.
+        """
+        elsewhere = self.elsewhere
+        if elsewhere is None or not any(one.tag.supersedes for one in self.drafts):
+            return
+
+        def look(own: Sight) -> dict[str, record.Header]:
+            wanted = {old for one in self.drafts for old in one.tag.supersedes}
+            holders = {old: elsewhere(own, old) for old in wanted - own.ledger.members.keys()}
+            readable = {old: sight for old, sight in holders.items() if sight.decision(old).allowed}
+            return {old: sight.read(old)[0].header for old, sight in readable.items()}
+
+        self.foreign = answered(self.leaf, self.envelope, look)
 
     def prepare(self, ledger: Ledger) -> Sequence[Draft]:
         """Decide each draft against the ledger as it is under the lock."""
@@ -188,6 +220,7 @@ class Writing:
             sight = Sight(self.leaf, self.envelope, ledger)
             readable = [old for old in ids if sight.decision(old).allowed]
             superseded = [sight.read(old)[0].header for old in readable]
+            superseded += [header for old, header in self.foreign.items() if old not in ledger.members]
             decision = decide_write(self.envelope, one.form.header, superseded, sight.rights)
         if not decision.allowed:
             self._deny(decision.reason, ids)
@@ -224,6 +257,7 @@ REFUSALS: Final = {
     Reason.LOWERS_SENSITIVITY: "a record may not be less sensitive than one it supersedes",
     Reason.WIDENS_PRIVACY: "a record may not be open to more projects than one it supersedes",
     Reason.PRIVACY_NEEDS_GRANT: "a record open to other projects needs the owner's grant",
+    Reason.OTHER_USER: "a record of another user is not superseded",
     Reason.SUPERSEDES_STALE: "a record of another branch or baseline is not superseded from this one",
 }
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.disk import VARIABLE, scratch
+from bench.gated import green
 from bench.powercut.image import FILE_SYSTEMS, UnfitMachineError, require_machine
 from bench.powercut.keeping import KEEPING
 from bench.powercut.operations import OPERATIONS
@@ -128,7 +129,8 @@ def main(given: Sequence[str] | None = None) -> int:
         code = in_private_mounts()
         if code is not None:
             return code
-        trial = run(kinds, names, sabotage=options.sabotage)
+        with green():
+            trial = run(kinds, names, sabotage=options.sabotage)
     except UnfitMachineError as unfit:
         print(unfit, file=sys.stderr)
         return 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from nsstore.store import Below
 
 SOURCE_TOOL: Final = "nsstore-cli"
+OF_CHECKOUT: Final = frozenset({"project", "workspace", "branch", "baseline"})
+"""What a bound checkout, and git in it, say."""
 
 
 class Asker:
@@ -88,6 +90,13 @@ class Asker:
             source_tool=SOURCE_TOOL,
         )
 
+    def of(self, scope: Mapping[str, str | None]) -> Asker:
+        """Whoever acts in the scope of a record of the same user and project, as its provenance has it."""
+        given = {name: value for name, value in self._given.items() if name not in _OF_RECORD}
+        of_record = {name: scope[field] for name, field in _OF_RECORD.items()}
+        given |= {name: value for name, value in of_record.items() if value is not None}
+        return Asker(given, self._lists, self._inferred)
+
     def tenant(self) -> tuple[str, str]:
         """The tenant or group alone. Raises :class:`InvalidInput` if it is missing or no id."""
         from nsstore.scope import check_id
@@ -95,6 +104,12 @@ class Asker:
         self.require(*TENANT)
         kind = "tenant" if "tenant" in self._given else "group"
         return kind, check_id(f"{kind}_id", self._given[kind])
+
+    def user(self) -> str | None:
+        """The user, if anybody said who that is. Raises :class:`InvalidInput` if it is no id."""
+        from nsstore.scope import check_id
+
+        return check_id("user_id", self._given["user"]) if "user" in self._given else None
 
     def below(self, whole: str, *, every_user: bool, stated: bool = False) -> Below:
         """Everything of the given session, project or user of the tenant; ``every_user`` of a project.
@@ -134,15 +149,30 @@ class Asker:
     def require(self, *dimensions: Dimension) -> None:
         """Require each dimension, and not both of a pair; nothing missing is made up."""
         missing = [
-            one.spelled if one.other is None else f"{one.spelled} or {BY_NAME[one.other].spelled}"
+            one
             for one in dimensions
             if not (one.optional or one.name in self._given or one.other in self._given)
         ]
         if missing:
-            raise InvalidInput(f"the scope lacks {', '.join(missing)}: `nsstore scope` shows what is known")
+            raise InvalidInput(self._lacks(missing))
         for one in dimensions:
             if one.other in self._given and one.name in self._given:
                 raise InvalidInput(f"only one of {one.spelled} and {BY_NAME[one.other].spelled} may be given")
+
+    def _lacks(self, missing: Sequence[Dimension]) -> str:
+        """What is missing, all of it; where a checkout would tell it, first why it does not."""
+        spelled = ", ".join(
+            one.spelled if one.other is None else f"{one.spelled} or {BY_NAME[one.other].spelled}"
+            for one in missing
+        )
+        why = None
+        if self._inferred is not None and OF_CHECKOUT.issuperset(one.name for one in missing):
+            from nsstore.host.unknown import why_unknown
+
+            why = why_unknown(self._inferred)
+        if why is not None:
+            return f"{why}. Or give {spelled}"
+        return f"the scope lacks {spelled}: `nsstore scope` shows what is known"
 
     def _id(self, name: str) -> str | UnsetType:
         from msgspec import UNSET
@@ -156,6 +186,18 @@ class Asker:
         """The current one, and what is allowed beside it."""
         beside = self._lists.get(f"allowed_{name}", ())
         return tuple(_or_na(one) for one in dict.fromkeys((self._given[name], *beside)))
+
+
+_OF_RECORD: Final = {
+    "session": "session_id",
+    "conversation": "conversation_id",
+    "workspace": "workspace_id",
+    "branch": "branch",
+    "baseline": "baseline",
+    "agent": "agent_id",
+    "tool_context": "tool_context",
+    "task": "task_id",
+}
 
 
 def _or_na(value: str) -> str | NotApplicable:

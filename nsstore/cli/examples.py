@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
-    "setup": ("nsstore setup claude-code", "nsstore setup --undo"),
+    "setup": ("nsstore setup claude-code", "nsstore setup other --agent my-agent", "nsstore setup --undo"),
     "init": ("nsstore init ~/notes",),
     "demo": ("nsstore demo",),
     "allow": (
@@ -45,6 +45,13 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("nsstore audit -n 20", "nsstore audit verify", "nsstore audit --json > audit.jsonl"),
     "expire": ("nsstore expire --dry-run", "nsstore expire"),
     "check": ("nsstore check", "nsstore check -v"),
+    "selftest": ("nsstore selftest", "nsstore selftest --out ~/gate"),
+    "accept": (
+        "nsstore accept --html accept.html",
+        "nsstore accept --provider nsstore.harness.examples.plain_dict:make",
+        "nsstore accept --only AC03 -v",
+        "nsstore accept --time",
+    ),
     "import": ("nsstore import ~/vault --dry-run", "nsstore import notes.jsonl --source notes"),
     "export": ("nsstore export ~/atlas-bundle", "nsstore export - > atlas.jsonl"),
     "keys backup": ("nsstore keys backup ~/keys.backup",),
@@ -76,13 +83,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def show_examples(program: click.Group) -> None:
-    """Let the help of every command that has examples end with them."""
-    for path, lines in EXAMPLES.items():
-        command: click.Command = program
-        for name in path.split():
-            assert isinstance(command, click.Group)
-            command = command.commands[name]
-        command.epilog = "\n".join(
-            ("\b", "Examples:", *(f"  {part}" for line in lines for part in line.split("\n")))
-        )
+def show_examples(verb: str, command: click.Command) -> None:
+    """Let the help of a verb, and of those below it, end with its examples."""
+    if verb in EXAMPLES:
+        lines = (part for line in EXAMPLES[verb] for part in line.split("\n"))
+        command.epilog = "\n".join(("\b", "Examples:", *(f"  {part}" for part in lines)))
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            show_examples(f"{verb} {name}", below)

@@ -23,8 +23,9 @@ EXITS: Final[dict[str, int]] = {
 
 MEANING: Final[dict[int, str]] = {
     OK: "done",
-    FOUND_WRONG: "`check`, `audit verify` or `demo` found something wrong, `import` refused a line or a file,"
-    " `backup` left out what is damaged, or `restore` or `owner accept` leaves something closed or missing",
+    FOUND_WRONG: "`check`, `accept`, `selftest`, `audit verify` or `demo` found something wrong, `import`"
+    " refused a line or a file, `backup` left out what is damaged, or `restore` or `owner accept` leaves"
+    " something closed or missing",
     USAGE: "no such command, option or value",
     3: "`invalid`: an id, a dimension, a limit or a setting is wrong or missing",
     4: "`not_visible`: absent or denied, which look the same",

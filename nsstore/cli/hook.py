@@ -23,6 +23,7 @@ SOURCE_TOOL: Final = "nsstore-hook"
 RECALL: Final = "NSSTORE_RECALL"
 CAPTURE: Final = "NSSTORE_CAPTURE"
 MOST_SAID: Final = 1024 * 1024
+NO_NOTE: Final = "no note of the session's end is kept: git does not say how the checkout is"
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -50,12 +51,12 @@ def claude_code(ctx: click.Context) -> None:
 def start(*, most: int, as_json: bool, **given: str | None) -> None:  # noqa: ARG001 - what a hook says is JSON
     """Hand the session over to the tools, and recall a little.
 
-    What was remembered about the project, the branch and the last changes comes beneath what is so now,
-    as advice. Where nothing was remembered, or the checkout is not bound, nothing is said.
-    NSSTORE_RECALL=off recalls nothing.
+    What was remembered about the project, the branch and the last changes, and then what is newest, comes
+    beneath what is so now, as advice. Where nothing was remembered, or the checkout is not bound, nothing
+    is said. NSSTORE_RECALL=off recalls nothing.
     """
     from nsstore.host.handover import write_session
-    from nsstore.host.recalling import LEAST_BYTES, MOST_HITS, Start, told, topic_of
+    from nsstore.host.recalling import LEAST_BYTES, MOST_HITS, MOST_NEWEST, Start, told, topic_of
 
     if most < LEAST_BYTES:
         raise InvalidInput(f"--bytes must be at least {LEAST_BYTES}")
@@ -73,7 +74,8 @@ def start(*, most: int, as_json: bool, **given: str | None) -> None:  # noqa: AR
         session, sources = known[0], [Start(source) for source in known[1]]
         scope = session.envelope.scope
         topic = topic_of(scope.project_id, str(scope.branch), sources)
-        text = told(session.evidence(topic, sources=sources, k=MOST_HITS), most)
+        evidence = session.evidence(topic, sources=sources, k=MOST_HITS)
+        text = told(evidence, session.list(limit=MOST_NEWEST, every_session=True).items, most)
     finally:
         acting.close()
     if text:
@@ -98,7 +100,10 @@ def end(*, as_json: bool, **given: str | None) -> None:  # noqa: ARG001 - it say
         if known is None:
             return
         session, sources = known
-        words = [f"{one.about}: {one.text}" for source in sources[:1] for one in Start(source).ask("")]
+        said = [Start(source).said for source in sources[:1]]
+        if None in said:
+            printing.note(NO_NOTE)
+        words = [f"{one.about}: {one.text}" for each in said for one in each or ()]
         if words:
             session.remember("\n".join(["The session ended here.", *words]), kind="handoff", tags=["handoff"])
     finally:

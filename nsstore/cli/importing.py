@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STDIN: Final = "-"
 SHOWN: Final = 50
+KEPT: Final = "what is not taken is kept: the whole front matter is in the record's ext.original, or its text"
 ENCODINGS: Final = (
     *("latin-1", "iso-8859-2", "iso-8859-15", "cp1250", "cp1251", "cp1252", "koi8-r", "mac-roman"),
     *("shift_jis", "euc-jp", "euc-kr", "big5", "gb18030", "utf-16-le", "utf-16-be"),
@@ -46,7 +47,10 @@ ENCODINGS: Final = (
     "--encoding",
     type=click.Choice(ENCODINGS),
     metavar="NAME",
-    help=f"Of a folder: what files are in that are not UTF-8, one of {', '.join(ENCODINGS)}.",
+    help="Of a folder: what files are in that are not UTF-8.",
+)
+@click.option(
+    "--with-held", is_flag=True, help="Of lines: take what its retention class holds for good as well."
 )
 @scoped
 def import_(
@@ -57,17 +61,20 @@ def import_(
     dry_run: bool,
     update: bool,
     encoding: str | None,
+    with_held: bool,
     as_json: bool,
 ) -> None:
     """Import lines, or a folder of Markdown, into this very scope.
 
     A line has `text` and may have `kind`, `title`, `tags`, `ext`, `sensitivity`, `privacy`,
     `retention_class`, `expires_at`, `idempotency_key`, and `source` for what its source claimed:
-    `created_at`, `record_id`, `item`, `scope` and `front_matter`.
+    `created_at`, `record_id`, `item`, `scope` and `front_matter`. An `idempotency_key` is a key of the source
+    alone. A line that nobody here could forget, since the owner holds its `retention_class`, is refused
+    without --with-held.
 
     Of a folder (an agent's notes, a vault, a bundle) every file that ends in .md or .markdown is a record,
-    with the title, kind and tags of its front matter, which is kept whole; links are not followed. A single
-    file of Markdown is taken as one of its folder.
+    with the title, kind and tags of its front matter, which is kept whole: what of these no record can have
+    is told by file. Links are not followed. A single file of Markdown is taken as one of its folder.
 
     Importing again adds only what is not there yet.
     """
@@ -81,8 +88,13 @@ def import_(
             raise InvalidInput("--update and --encoding go with Markdown")
         name = _name(file, source, file)
         with asker.open() as store:
-            report = _lines(store, asker.bind(store), file, name, dry_run=dry_run, shown=not as_json)
+            session = asker.bind(store)
+            report = _lines(
+                store, session, file, name, dry_run=dry_run, with_held=with_held, shown=not as_json
+            )
     else:
+        if with_held:
+            raise InvalidInput("--with-held goes with lines: a file of Markdown is never held")
         place = os.path.abspath(file)
         place, only = (place, None) if folder else os.path.split(place)
         name = _name(file, source, place)
@@ -99,10 +111,12 @@ def import_(
         click.get_current_context().exit(FOUND_WRONG)
 
 
-def _lines(store: OpenStore, session: Session, file: str, name: str, *, dry_run: bool, shown: bool) -> Report:
+def _lines(
+    store: OpenStore, session: Session, file: str, name: str, *, dry_run: bool, with_held: bool, shown: bool
+) -> Report:
     from nsstore.exchange.import_lines import ImportLines
 
-    run = ImportLines(store, session, name, dry_run=dry_run, words=printing.words_of)
+    run = ImportLines(store, session, name, dry_run=dry_run, with_held=with_held, words=printing.words_of)
     with _reading(file, shown=shown) as (read, progress), _told(lambda: run.report.written, "lines"):
         return run.run(read, progress)
 
@@ -175,8 +189,20 @@ def _tell(report: Report | FolderReport) -> None:
     if len(refused) > SHOWN:
         printing.note(f"{len(refused) - SHOWN} more refusals: --json has them all")
     if not isinstance(report, OfLines):
+        _tell_not_taken(report)
         for reason, number in sorted(Counter(one.reason for one in report.passed_over).items()):
             printing.note(f"{printing.count(number, 'name')} passed over: {reason}")
+
+
+def _tell_not_taken(report: FolderReport) -> None:
+    from nsstore.exchange.concept import ANEW
+
+    for one in report.not_taken[:SHOWN]:
+        printing.note(f"{one.item}: {one.field} not taken: {one.reason}")
+    if len(report.not_taken) > SHOWN:
+        printing.note(f"{len(report.not_taken) - SHOWN} more that are not taken: --json has them all")
+    if any(one.field not in ANEW for one in report.not_taken):
+        printing.note(KEPT)
 
 
 @contextmanager

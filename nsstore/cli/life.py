@@ -10,10 +10,10 @@ from nsstore.cli import printing
 from nsstore.cli.asker import Asker, of_tenant, scoped
 from nsstore.cli.flags import text_of
 from nsstore.cli.records import show_forgotten
-from nsstore.errors import InvalidInput, Refused
+from nsstore.errors import InvalidInput, NotVisible, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nsstore.session import OpenStore, Session
     from nsstore.store import Below, Erasure, Found
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 WHOLE: Final = ("session", "project", "user")
 LEFT: Final = "expired that took the place of what stays: they stay too, and no verb serves either"
 NEWER: Final = "a newer version took the place of this record: edit that one (`nsstore history ID` lists it)"
-OTHER: Final = "this record is of another {}: edit it with the scope it is of, which `nsstore show ID` shows"
+OTHER: Final = "this record is of another {}, who alone changes it"
+UNASKED: Final = (
+    "this record is of {}, and whether it is meant is asked at a terminal: --unattended forgets it without"
+    " asking, --dry-run says what would go"
+)
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would go, and forget nothing.")
 
@@ -45,7 +49,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would go
     help="With --whole: also records that can no longer be proven; closed namespaces are passed over.",
 )  # fmt: skip
 @dry_run_option
-@click.option("--unattended", is_flag=True, help="With --whole: do not ask whether it is meant.")
+@click.option("--unattended", is_flag=True, help="Do not ask whether it is meant.")
 @scoped
 def forget(
     asker: Asker,
@@ -62,20 +66,31 @@ def forget(
 ) -> None:
     """Forget a record, or a whole scope, for good.
 
-    With a record go the versions it took the place of. Nothing brings it back: its file goes, its views
-    go, and no copy put back is served. What stays is that there was a record of this id. With --whole
-    it is the owner's verb: whoever holds the store and its keys forgets the records of every agent
+    With a record go the versions it took the place of, but for those of another session or agent: which
+    these are is told. Nothing brings it back: its file goes, its views go, and no copy put back is
+    served. What stays is that there was a record of this id. A record of your own in another session, or
+    of an agent of yours, is forgotten as well, if you say so when you are asked. With --whole it is the
+    owner's verb: whoever holds the store and its keys forgets the records of every agent
     there, and of documents those of the user or session.
     """
     if (record_id is None) == (whole is None):
         raise InvalidInput("forget takes a record id, or --whole session, project or user")
-    if whole is None and (every_user or leave_held or even_damaged or unattended):
-        raise InvalidInput("--every-user, --leave-held, --even-damaged and --unattended go with --whole")
+    if whole is None and (every_user or leave_held or even_damaged):
+        raise InvalidInput("--every-user, --leave-held and --even-damaged go with --whole")
     if whole is not None and only_this:
         raise InvalidInput("--only-this goes with a record id")
     if record_id is not None:
-        with asker.session() as session:
-            show_forgotten(session.forget(record_id, only_this=only_this, dry_run=dry_run), as_json=as_json)
+        with asker.open() as store:
+            session = asker.bind(store)
+            try:
+                receipt = session.forget(record_id, only_this=only_this, dry_run=dry_run)
+            except (NotVisible, Refused) as err:
+                its_own = _its_own(session, record_id, err)
+                if not (unattended or dry_run):
+                    _confirm_other(its_own, session)
+                there = asker.of(its_own).bind(store)
+                receipt = there.forget(record_id, only_this=only_this, dry_run=dry_run)
+        show_forgotten(receipt, as_json=as_json)
         return
     assert whole is not None
     below = asker.below(whole, every_user=every_user, stated=unattended and not dry_run)
@@ -86,6 +101,34 @@ def forget(
 
         done = forget_below(store, below, dry_run=dry_run, leave_held=leave_held, even_damaged=even_damaged)
     _show_all(done, dry_run=dry_run, as_json=as_json)
+
+
+def _its_own(session: Session, record_id: str, why: Exception) -> Mapping[str, str | None]:
+    """The scope that a record is of, where it is another one of the same user and open to who asks.
+
+    Raises :class:`NotVisible`, and ``why`` it was not forgotten where it is of no other scope.
+    """
+    from nsstore.scope import envelope_fields
+    from nsstore.session.versions import USER, require_own
+
+    found = session.get(record_id)
+    require_own(session, found, USER, OTHER)
+    if found.provenance.scope == envelope_fields(session.envelope):
+        raise why
+    return found.provenance.scope
+
+
+def _confirm_other(of: Mapping[str, str | None], session: Session) -> None:
+    """Ask whether a record of another scope is meant. Raises :class:`Refused` where nobody answers."""
+    from nsstore.cli.records import own_fields, whose
+
+    own = own_fields(session)
+    other = whose(of, own) or ", ".join(
+        f"{name} {of[name]}" for name in ("branch", "baseline") if of[name] != own[name]
+    )
+    if not printing.somebody_answers():
+        raise Refused(UNASKED.format(other), reason="unattended")
+    click.confirm(printing.one_line(f"It is of {other}. Forget it for good?"), abort=True, err=True)
 
 
 def _confirm(store: OpenStore, below: Below, *, leave_held: bool, even_damaged: bool) -> None:
@@ -163,12 +206,11 @@ def edit(asker: Asker, *, record_id: str, as_json: bool) -> None:
     from nsstore.record import MAX_TEXT
     from nsstore.root.editor import edited
     from nsstore.session.versions import next_version
-    from nsstore.writers.rehearsal import rehearse
 
     with asker.open() as store:
         session = asker.bind(store)
         found = _current(session, record_id)
-        rehearse(store, session.envelope, [next_version(found, found.text)])
+        session.rehearse([next_version(found, found.text)])
         roots = (store.root.path, store.trust.home.path)
     with edited(found.text.encode(), MAX_TEXT + 1, *roots, kept=_tell_kept) as raw:
         text = _text(raw, found.text)
@@ -210,13 +252,13 @@ def _tell_kept(path: str) -> None:
 
 
 def _current(session: Session, record_id: str) -> Found:
-    """The record, of this very scope and without a newer version. Raises :class:`Refused`."""
-    from nsstore.session.versions import newer_than, require_own
+    """The record, of the user's own and without a newer version. Raises :class:`Refused`."""
+    from nsstore.session.versions import USER, newer_than, require_own
 
     found = session.get(record_id)
     if newer_than(session, record_id):
         raise Refused(NEWER, reason="superseded")
-    require_own(session, found, OTHER)
+    require_own(session, found, USER, OTHER)
     return found
 
 

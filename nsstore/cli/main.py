@@ -2,57 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from nsstore import __version__
-from nsstore.cli.allow import allow
-from nsstore.cli.audit import audit
-from nsstore.cli.backup import backup, restore
-from nsstore.cli.check import check
-from nsstore.cli.examples import show_examples
-from nsstore.cli.exporting import export
-from nsstore.cli.hook import hook
-from nsstore.cli.importing import import_
-from nsstore.cli.keys import keys
-from nsstore.cli.life import edit, expire, forget, update
-from nsstore.cli.mcp_verb import mcp
-from nsstore.cli.memory import history, list_, remember, search, show
-from nsstore.cli.move import move
-from nsstore.cli.owner import owner
-from nsstore.cli.scope_verb import scope
-from nsstore.cli.setup import demo, init
-from nsstore.cli.setup_client import setup
-from nsstore.cli.state import state
-from nsstore.cli.verbs import PROGRAM, Verbs, help_without_verb
+from nsstore.cli.verbs import PROGRAM, Program, help_without_verb
 
-VERBS = (
-    setup,
-    init,
-    demo,
-    allow,
-    scope,
-    remember,
-    search,
-    show,
-    list_,
-    history,
-    edit,
-    update,
-    forget,
-    state,
-    audit,
-    expire,
-    check,
-    import_,
-    export,
-    keys,
-    owner,
-    backup,
-    restore,
-    move,
-    mcp,
-    hook,
-)
+VERBS: Final = {
+    "setup": ("nsstore.cli.setup_client", "setup"),
+    "init": ("nsstore.cli.setup", "init"),
+    "demo": ("nsstore.cli.setup", "demo"),
+    "allow": ("nsstore.cli.allow", "allow"),
+    "scope": ("nsstore.cli.scope_verb", "scope"),
+    "remember": ("nsstore.cli.memory", "remember"),
+    "search": ("nsstore.cli.memory", "search"),
+    "show": ("nsstore.cli.memory", "show"),
+    "list": ("nsstore.cli.memory", "list_"),
+    "history": ("nsstore.cli.memory", "history"),
+    "edit": ("nsstore.cli.life", "edit"),
+    "update": ("nsstore.cli.life", "update"),
+    "forget": ("nsstore.cli.life", "forget"),
+    "state": ("nsstore.cli.state", "state"),
+    "audit": ("nsstore.cli.audit", "audit"),
+    "expire": ("nsstore.cli.life", "expire"),
+    "check": ("nsstore.cli.check", "check"),
+    "selftest": ("nsstore.cli.selftest", "selftest"),
+    "accept": ("nsstore.cli.accept", "accept"),
+    "import": ("nsstore.cli.importing", "import_"),
+    "export": ("nsstore.cli.exporting", "export"),
+    "keys": ("nsstore.cli.keys", "keys"),
+    "owner": ("nsstore.cli.owner", "owner"),
+    "backup": ("nsstore.cli.backup", "backup"),
+    "restore": ("nsstore.cli.backup", "restore"),
+    "move": ("nsstore.cli.move", "move"),
+    "mcp": ("nsstore.cli.mcp_verb", "mcp"),
+    "hook": ("nsstore.cli.hook", "hook"),
+}
 
 ABOUT = """Memory for AI agents in plain files, in which nothing crosses from one scope to another.
 
@@ -68,7 +54,7 @@ NSSTORE_STORE is the store's directory, NSSTORE_TRUST_HOME the one where the key
 
 @click.group(
     PROGRAM,
-    cls=Verbs,
+    cls=Program,
     help=ABOUT,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -80,9 +66,8 @@ def cli(ctx: click.Context) -> None:
     help_without_verb(ctx)
 
 
-for verb in VERBS:
-    cli.add_command(verb)
-show_examples(cli)
+assert isinstance(cli, Program)
+cli.where = VERBS
 
 
 def main() -> None:

@@ -9,7 +9,8 @@ from nsstore.cli.asker import flagged, scope_flags
 client_option = click.option(
     "--client",
     metavar="NAME",
-    help="The client whose hook hands the session over, as claude-code.",
+    help="The client that starts this, as claude-code: its hook hands the session over, and no variable"
+    " that it sets widens the scope.",
 )
 
 
@@ -21,8 +22,9 @@ def mcp(*, client: str | None, as_json: bool, **given: str | None) -> None:  # n
 
     It is an agent's client that starts this, as `nsstore setup` has it: remember, search, recall, get, list,
     update, forget, state_get, state_put and evidence, in the one scope that the flags, the variables, your
-    configuration, the bound checkout and git say. No tool takes a part of it. Branch and commit are looked
-    at on each call.
+    configuration, the bound checkout and git say. No tool takes a part of it. The session is the client's
+    own, or that of --session or NSSTORE_SESSION: the one of your configuration is for what you type
+    yourself. Branch and commit are looked at on each call.
     """
     from nsstore.host.acting import Acting
     from nsstore.mcp.server import SOURCE_TOOL

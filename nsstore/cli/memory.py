@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from nsstore.session import Session
 
 PRIVACIES = ("project_only", "linked_projects", "team")
-CARE = "not proven here by the isolation acceptance suite: take care"
 ADVICE = "advisory: runtime, baseline, branch files and the user come first"
 WORD_ALONE = "nsstore"  # a term of its own in every text
 APART = "other users' records are ranked apart, by scores of their own"
@@ -159,11 +158,9 @@ def _beside(session: Session) -> str:
 
 def _notes(answer: Answer, query: str, own: Fields, beside: str) -> Iterator[str]:
     """What is to be said beside an answer, each on one short line."""
-    from nsstore.search.engine import NOT_PROVEN
     from nsstore.store import ADVISORY
 
-    for notice in answer.notices:
-        yield CARE if notice == NOT_PROVEN else notice
+    yield from answer.notices
     found = (*answer.hits, *answer.stale)
     if any(hit.provenance.scope["user_id"] != own["user_id"] for hit in found):
         yield APART
@@ -205,15 +202,37 @@ def show(asker: Asker, *, record_id: str, only_text: bool, as_json: bool) -> Non
 @limit_option
 @click.option("--before", metavar="ID", help="Only what is older than this record: where a list goes on.")
 @click.option("--all", "include_superseded", is_flag=True, help="Superseded records too.")
+@click.option("--every-session", is_flag=True, help="Those of every session of the project that is open.")
 @scoped
-def list_(asker: Asker, *, limit: int, before: str | None, include_superseded: bool, as_json: bool) -> None:
-    """List the records of this scope, newest first."""
+def list_(
+    asker: Asker,
+    *,
+    limit: int,
+    before: str | None,
+    include_superseded: bool,
+    every_session: bool,
+    as_json: bool,
+) -> None:
+    """List the records of this session, newest first.
+
+    With --every-session also what your agents and you wrote in others, as far as the owner's policy opens
+    them to this one.
+    """
     with asker.session() as session:
-        listing = session.list(limit=limit, before=before, include_superseded=include_superseded)
+        listing = session.list(
+            limit=limit,
+            before=before,
+            include_superseded=include_superseded,
+            every_session=every_session,
+        )
     if as_json:
         printing.emit(listing)
         return
     rows(listing.items, own_fields(session))
+    if listing.incomplete:
+        from nsstore.search.engine import INCOMPLETE
+
+        printing.note(INCOMPLETE)
     if listing.older:
         last = listing.items[-1].record_id
         are = "is" if listing.older == 1 else "are"

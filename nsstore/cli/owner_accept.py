@@ -7,23 +7,27 @@ from typing import TYPE_CHECKING
 import click
 
 from nsstore.cli import printing
-from nsstore.cli.backup import gone_told, loss_told, show_gone, show_losses
+from nsstore.cli.backup import gone_told, loss_told, show_gone
 from nsstore.cli.exits import FOUND_WRONG
 from nsstore.cli.flags import json_option, store_option, store_path
 from nsstore.cli.owner_key import KeyFlags, require_fit, with_key
 from nsstore.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nsstore.rights import Assurance
     from nsstore.scope import Area, Namespace
     from nsstore.store import Store
-    from nsstore.store.accept import Done, Lacking
+    from nsstore.store.accept import Done, Lacking, Loss
     from nsstore.store.audits import AuditGap
     from nsstore.store.gone import Gone
 
 NOTHING = "nothing is lost: there is nothing to accept"
+UNTOLD = (
+    "of events that no ledger tells of the trust home keeps the number alone: each may be a record that was"
+    " written, or one that was forgotten"
+)
 
 
 @click.command()
@@ -109,7 +113,7 @@ class _Seen:
 
     def show(self) -> None:
         """All of it for a person."""
-        show_losses(self.lacking.losses)
+        _show_lost(self.lacking.losses)
         for one in self.gaps:
             printing.say(f"{one.path}: {printing.count(one.events, 'event')} of the audit")
         for path, kind in self.lacking.others:
@@ -151,6 +155,23 @@ class _Given:
             printing.say(f"statement {number} gives up {printing.count(gap.events, 'event')} of {gap.path}")
         for path in self.changed:
             printing.note(f"{path} changed meanwhile, and is as it was: do it again")
+
+
+def _show_lost(losses: Sequence[Loss]) -> None:
+    """What each namespace lacks: records that its ledger names, and events that are only counted."""
+    printing.table(("namespace", "lacks"), [(one.path, " and ".join(_lacks(one))) for one in losses])
+    for one in losses:
+        for record_id in one.records:
+            printing.say(f"{one.path}/{record_id}.md", dim=True, indent=4)
+    if any(one.events for one in losses):
+        printing.note(UNTOLD)
+
+
+def _lacks(one: Loss) -> Iterator[str]:
+    if one.records:
+        yield printing.count(len(one.records), "record")
+    if one.events:
+        yield f"{printing.count(one.events, 'event')} that no ledger tells of"
 
 
 def _named(store: Store, path: str) -> Namespace:

@@ -244,6 +244,10 @@ def show_forgotten(done: ForgetReceipt, *, as_json: bool) -> None:
         printing.say(record_id)
     number = printing.count(done.count, "record")
     printing.note(f"{number} would be forgotten" if done.proof is None else f"{number} forgotten for good")
+    for record_id in done.back:
+        printing.note(
+            f"{record_id} is not forgotten, and is current again: `nsstore forget` takes it as well"
+        )
 
 
 def _named(found: Found, *, whole: bool) -> str:

@@ -59,7 +59,8 @@ def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Com
     """Every command below this one with its full name, in the order of the help; groups come too."""
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
-            below = command.commands[name]
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
             yield f"{path} {name}", below
             yield from commands(below, f"{path} {name}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     from nsstore.host import Inferred, Value
 
 DEFAULT: Final = "default"
-UNBOUND: Final = "this directory is bound to no project: `nsstore allow` binds it"
-MOVED: Final = "this checkout was moved here from {}: `nsstore allow --same-as {}` binds it again"
-OTHER: Final = "the checkout here is bound to another project, and says nothing about this one"
-NO_FACTS: Final = "git tells nothing here yet: no commit, no git, or a repository that git holds unsafe"
-NO_BASELINE: Final = "no tag is reachable and the first commit is not here: give the baseline"
+NO_BIRTH: Final = (
+    "this file system does not tell when a directory was made, so another one that takes the place and the"
+    " number of this checkout passes for it: let go of it before you remove it, `nsstore allow --end`"
+)
+NO_STORE: Final = "no store is known: `nsstore setup` makes one, --store names one"
 
 
 @click.command("scope")
@@ -73,22 +72,12 @@ def _alone(values: Mapping[str, Value], other: str | None) -> bool:
 
 def _notes(inferred: Inferred) -> list[str]:
     """What would make more of it known."""
-    store = inferred["store"]
-    if store is None:
-        return ["no store is known: `nsstore setup` makes one, --store names one"]
-    if inferred.checkout is None:
-        return [_unbound(store, inferred)]
-    if inferred.facts is None and inferred.checkout.versioned:
-        return [NO_FACTS]
-    return [NO_BASELINE] if inferred["baseline"] is None else []
+    from nsstore.host.unknown import why_unknown
 
-
-def _unbound(store: str, inferred: Inferred) -> str:
-    from nsstore.host.checkouts import checkouts_of
-    from nsstore.host.inference import moved_from
-
-    with checkouts_of(store) as checkouts:
-        if checkouts.find(inferred.directory) is not None:
-            return OTHER
-    moved = moved_from(store, inferred.directory)
-    return UNBOUND if moved is None else MOVED.format(moved.path, shlex.quote(moved.path))
+    if inferred["store"] is None:
+        return [NO_STORE]
+    why = why_unknown(inferred)
+    notes = [] if why is None else [why]
+    if inferred.checkout is not None and inferred.checkout.birth is None:
+        notes.append(NO_BIRTH)
+    return notes

@@ -8,149 +8,47 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import msgspec
-
 from nsstore.cli.passphrase import passphrase_from
+from nsstore.cli.setup_values import NO_CHECKOUT, ORDER, Given, Place, Value, place_of
 from nsstore.errors import InvalidInput, Refused
 from nsstore.host import journal as journals
-from nsstore.host.checkouts import Checkout, Checkouts
-from nsstore.host.clients import configuration_edit, edits_for
+from nsstore.host.allowing import Allowing, Word
+from nsstore.host.checkouts import READ_HERE, Checkout
+from nsstore.host.clients import OTHER, configuration_edit, edits_for, server_for
 from nsstore.host.config import Configuration, config_path
 from nsstore.host.edits import Edit
-from nsstore.host.git import facts_at, proposal, remote_of, top_of
-from nsstore.host.inference import Source, stated
 from nsstore.host.personal import DAYS, PERSON, grant, has_owner, make_owner, wanted
-from nsstore.root import Root, overlap
-from nsstore.root.named import require_utf8
-from nsstore.root.owned import directory_of, has_name, here, is_executable
+from nsstore.root import Root
+from nsstore.root.owned import has_name, is_executable
 from nsstore.root.programs import program
-from nsstore.scope import check_id
-from nsstore.trust.home import base
 
-ASKED: Final = {
-    "store": "Store",
-    "tenant": "Tenant",
-    "user": "User",
-    "session": "Session of what you type yourself",
-    "project": "Project of this checkout",
-}
-PROPOSAL: Final = "proposal"
-TENANT: Final = "personal"
-SESSION: Final = "terminal"
-
-
-class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line said."""
-
-    client: str
-    flags: dict[str, str]
-    no_checkout: bool
-    days: int | None
-    unattended: bool
-    passphrase_file: str | None
-
-
-class Value(msgspec.Struct, frozen=True):
-    """A value, and where it came from; a ``fixed`` one was said already and is not asked for."""
-
-    value: str
-    source: str
-    fixed: bool
-
-    def checked(self, name: str, answer: str) -> str:
-        """An answer that takes its place. Raises :class:`InvalidInput` if it cannot be one."""
-        if name == "store":
-            chosen = os.path.abspath(os.path.expanduser(answer))
-            require_utf8(chosen, "the path of a store")
-            return chosen
-        return check_id(f"{name}_id", answer)
-
-
-def proposed(known: Given, *, asking: bool) -> dict[str, Value]:
-    """What was said, and, where somebody is asked, what is proposed for the rest.
-
-    Raises :class:`InvalidInput` for what is missing where nobody is asked.
-    """
-    said = stated(known.flags, os.environ)
-    values = {
-        name: Value(one.value, one.source, fixed=True)
-        for name in ("store", "tenant", "group", "user", "session", "project")
-        if (one := said[name]).value is not None
-    }
-    if "tenant" in values and "group" in values:
-        raise InvalidInput("only one of --tenant and --group may be given")
-    if known.no_checkout:
-        if said["project"].source is Source.FLAG:
-            raise InvalidInput("--no-checkout binds none, so --project has nothing to name")
-        values.pop("project", None)
-    if asking:
-        for name, value in _proposals(known).items():
-            if name not in values and not (name == "tenant" and "group" in values):
-                values[name] = Value(value, PROPOSAL, fixed=False)
-    missing = [f"--{name}" for name in ("store", "user", "session") if name not in values]
-    missing += [] if "tenant" in values or "group" in values else ["--tenant"]
-    missing += [] if "project" in values or known.no_checkout else ["--project or --no-checkout"]
-    if missing:
-        raise InvalidInput(f"with --unattended every value has its flag: {', '.join(missing)}")
-    return {name: Value(one.checked(name, one.value), one.source, one.fixed) if one.fixed else one
-            for name, one in values.items()}  # fmt: skip
-
-
-def _proposals(known: Given) -> dict[str, str]:
-    share = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    found = {
-        "store": os.path.join(share, "nsstore"),
-        "tenant": TENANT,
-        "user": _login(),
-        "session": SESSION,
-    }
-    if not known.no_checkout:
-        top = top_of(here())
-        if can_bind(top, found["store"]):
-            found["project"] = _id_or_nothing(proposal(top, facts_at(top)))
-    return found
-
-
-def can_bind(top: str, store: str) -> bool:
-    """Whether a directory lies apart from where the store and the trust homes are."""
-    return not any(overlap(kept, top) for kept in (store, base(None)))
-
-
-def _login() -> str:
-    import getpass
-
-    try:
-        return _id_or_nothing(getpass.getuser())
-    except (OSError, KeyError):
-        return ""
-
-
-def _id_or_nothing(text: str) -> str:
-    try:
-        return check_id("proposal", text)
-    except InvalidInput:
-        return ""
-
-
-def plan_of(known: Given, values: Mapping[str, Value]) -> Plan:
-    """The plan of these values; nothing is written.
-
-    Raises :class:`InvalidInput` and :class:`Refused` for a file that leaves no place for what goes into it.
-    """
-    return Plan(known, values)
+NO_AGENT: Final = "which agent? --agent says under which name your client's agent remembers"
 
 
 class Plan:
-    """Everything that is going to be done, looked at before the first of it is."""
+    """Everything that is going to be done, looked at before the first of it is; nothing is written yet.
+
+    Raises :class:`InvalidInput` and :class:`Refused` for a file that leaves no place for what goes into it,
+    and for a directory that cannot be bound.
+    """
 
     def __init__(self, known: Given, values: Mapping[str, Value]) -> None:
         import nsstore
 
+        if known.client == OTHER and not known.agents:
+            raise InvalidInput(NO_AGENT)
         self._known = known
         self._values = dict(values)
         self._store = values["store"].value
-        self._agents = tuple(sorted({PERSON, known.client}))
-        self._top = top_of(directory_of(here(), "the place where you stand")) if "project" in values else None
+        own = () if known.client == OTHER else (known.client,)
+        self._agents = tuple(sorted({PERSON, *own, *known.agents}))
+        place = place_of(self._store)
+        self._bound, self._top = self._to_bind(place)
+        moved = place.moved if self._top is not None else None
+        self._moved = moved if moved is not None and moved.project_id == self._project else None
+        self._shares = self._top is not None and any(
+            one.project_id == self._project for one in place.known if one != place.moved
+        )
         self._make = not has_name(self._store, "store.json")
         self._policy = wanted(None, self._pair, values["user"].value, self._agents)
         self._owner = False
@@ -160,10 +58,6 @@ class Plan:
                 self._owner = has_owner(opened)
                 self._policy = wanted(opened, self._pair, values["user"].value, self._agents)
                 self._again = journals.journal_of(opened.trust.home, known.client) is not None
-                if self._top is not None:
-                    self._require_bindable(Checkouts(opened.trust.home, opened.root.path))
-        elif self._top is not None and not can_bind(self._top, self._store):
-            raise InvalidInput("this checkout holds the store or its trust home: --no-checkout binds none")
         self._edits = self._wanted()
         self._entries: tuple[journals.Entry, ...] | None = None
         try:
@@ -181,44 +75,63 @@ class Plan:
         kind = "group" if "group" in self._values else "tenant"
         return kind, self._values[kind].value
 
+    @property
+    def _project(self) -> str | None:
+        return self._values["project"].value if "project" in self._values else None
+
     def _configuration(self) -> Configuration:
         kind, name = self._pair
         said = {"store": self._store, "user": self._values["user"].value, kind: name}
         return Configuration(**said, session=self._values["session"].value)
 
-    def _require_bindable(self, checkouts: Checkouts) -> None:
-        assert self._top is not None
-        bound = checkouts.find(self._top)
-        if (
-            bound is not None
-            and bound.path == self._top
-            and bound.project_id != self._values["project"].value
-        ):
+    def _to_bind(self, place: Place) -> tuple[Checkout | None, str | None]:
+        """The checkout as it is bound already, or the directory that is going to be, or neither."""
+        if self._project is None:
+            return None, None
+        bound = place.bound
+        if bound is not None and bound.project_id == self._project:
+            return bound, None
+        if bound is not None and bound.path == place.top:
             raise InvalidInput(
                 f"the checkout is {bound.project_id} already: name that, or first `nsstore allow --end`"
             )
+        if not place.can_be:
+            raise InvalidInput(NO_CHECKOUT.format(place.top))
+        return None, place.top
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Each value and where it came from."""
-        return [(name, one.value, one.source) for name, one in self._values.items()]
+        found = self._values
+        return [(name, found[name].value, found[name].source) for name in ORDER if name in found]
 
-    def steps(self) -> Iterator[str]:
-        """Each step in words, in their order."""
+    def steps(self) -> list[str]:
+        """Each step in words, in their order; none if everything is there."""
+        return list(self._steps())
+
+    def _steps(self) -> Iterator[str]:
         if self._make:
             yield f"make the store {self._store}"
         if self._policy is not None and not self._owner:
             yield "make the owner's key, sealed under a passphrase of yours"
         if self._policy is not None:
+            *most, last = self._policy.agents
             yield (
-                f"sign one policy for {self._known.days or DAYS} days: {', '.join(self._policy.agents)} read"
-                " what they wrote for this user, each project by itself"
+                f"sign one policy for {self._known.days or DAYS} days: {', '.join(most)} and {last} read what"
+                " each of them wrote for this user, each project by itself"
             )
         if self._top is not None:
-            yield f"bind {self._top} to {self._values['project'].value}"
-        for one in self._edits if self._entries != () else ():
-            yield f"add to {one.what}"
-        if self._entries != ():
-            yield f"keep what stood in these files, for `{self.undo()}`"
+            moved = "" if self._moved is None else f", the checkout that was at {self._moved.path},"
+            yield f"bind {self._top}{moved} to {self._project}"
+        if self._entries is None:
+            yield from (f"write anew what an earlier setup wrote: {one.what}" for one in self._edits)
+        for one in self._entries or ():
+            yield f"write a new file: {one.edit.what}" if one.before is None else f"add to {one.edit.what}"
+        if any(one.before is not None for one in self._entries or ()):
+            yield f"keep these files as they were, whole and for you alone, for `{self.undo()}`"
+
+    def caution(self) -> str | None:
+        """What to think of before saying yes."""
+        return READ_HERE.format(self._project) if self._shares else None
 
     def carry_out(self) -> dict[str, object]:
         """Do it all: what needs the passphrase first, the client's files last."""
@@ -239,7 +152,11 @@ class Plan:
                     name = self._values["user"].value
                     signer = make_owner(opened, name, key.assurance(), secret)
                 signed = grant(opened, signer, self._policy, key.assurance(), known.days or DAYS)
-            bound = self._bind(Checkouts(opened.trust.home, opened.root.path))
+            bound = self._bound
+            if self._top is not None and self._project is not None:
+                user = self._values["user"].value
+                word = Word(tenant=self._pair, user=user, asked=not known.unattended)
+                bound = Allowing(opened, word).bind(self._top, self._project, same_as=self._moved)
             written = self._write(opened.trust.home)
         return {
             "store": self._store,
@@ -247,19 +164,9 @@ class Plan:
             "policy": None if signed is None else {"number": signed.seq, "expires": signed.expires},
             "checkout": None if bound is None else {"path": bound.path, "project": bound.project_id},
             "written": written,
-            "undo": self.undo(),
+            "servers": self.servers(),
+            "undo": self.undo() if written or self._again else None,
         }
-
-    def _bind(self, checkouts: Checkouts) -> Checkout | None:
-        if self._top is None:
-            return None
-        facts = facts_at(self._top)
-        return checkouts.bind(
-            self._top,
-            self._values["project"].value,
-            remote=None if facts is None else remote_of(facts),
-            versioned=facts is not None or has_name(self._top, ".git"),
-        )
 
     def _write(self, home: Root) -> list[str]:
         entries = self._entries
@@ -273,19 +180,33 @@ class Plan:
             journals.write(home, self._known.client, entries)
         return [one.edit.what for one in entries or ()]
 
+    def servers(self) -> list[dict[str, object]]:
+        """What a client that setup does not know is told by hand, for each agent."""
+        names = self._known.agents if self._known.client == OTHER else ()
+        return [server_for(name, words(), os.environ) for name in names]
+
     def undo(self) -> str:
         """The command that takes the client's files back."""
         return shlex.join(("nsstore", "setup", self._known.client, "--undo"))
 
-    def told(self, done: Mapping[str, object]) -> Iterator[str]:
-        """What was done, for a person."""
-        if done["written"]:
-            yield f"Done. Start {self._known.client} anew in the checkout, and it remembers."
+    def told(self) -> Iterator[str]:
+        """What was done, for a person; the servers of :meth:`servers` come right behind it."""
+        if not self.steps():
+            yield "Everything is there already: nothing is changed."
+        elif self._known.client == OTHER:
+            yield "Done. Start your client anew in the checkout, with this server of tools in its settings:"
+        elif self._bound is None and self._top is None:
+            yield f"Done. Start {self._known.client} anew in a checkout that `nsstore allow` binds."
         else:
-            yield "Everything was there already."
-        yield f"Undo: {self.undo()}"
+            yield f"Done. Start {self._known.client} anew in the checkout, and it remembers."
+
+    def further(self, done: Mapping[str, object]) -> Iterator[str]:
+        """What a person may do next."""
+        if done["undo"] is not None:
+            yield f"Undo: {self.undo()}"
         if done["made"]:
-            yield "Keep a copy of the keys: nsstore keys backup FILE. Another checkout: nsstore allow"
+            yield "Keep a copy of the keys: nsstore keys backup FILE"
+            yield "Another checkout: nsstore allow"
 
 
 def words() -> tuple[str, ...]:

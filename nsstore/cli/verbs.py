@@ -7,12 +7,14 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Generator, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
+from importlib import import_module
 from typing import Any, Final, NoReturn
 
 import click
 from click.shell_completion import shell_complete
 
+from nsstore.cli.examples import show_examples
 from nsstore.cli.exits import EXITS, INTERRUPTED, OK, PIPE_CLOSED, USAGE
 from nsstore.cli.printing import error_json, is_plain, note, words_of
 from nsstore.errors import InvalidInput, StoreError, SystemFailure
@@ -49,6 +51,28 @@ class Verbs(click.Group):
         if is_plain():
             extra["color"] = False
         sys.exit(_ended(self, given, extra))
+
+
+class Program(Verbs):
+    """The verbs by where each is: only the one that is called is imported, and all of them for the help."""
+
+    where: Mapping[str, tuple[str, str]] = {}
+    """The module of each verb, and its name there."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
+        """The verbs in the order a newcomer needs them."""
+        return list(self.where)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A verb, with its examples at the end of its help."""
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in self.where:
+            module, name = self.where[cmd_name]
+            found = getattr(import_module(module), name)
+            assert isinstance(found, click.Command)
+            show_examples(cmd_name, found)
+            self.add_command(found, cmd_name)
+        return found
 
 
 def help_without_verb(ctx: click.Context) -> None:
@@ -112,7 +136,8 @@ def _usage(err: click.ClickException) -> str:
     ctx = getattr(err, "ctx", None)
     path = ctx.command_path if isinstance(ctx, click.Context) else PROGRAM
     if isinstance(err, click.NoSuchOption) and ctx is not None and isinstance(ctx.command, click.Group):
-        below = {flag for one in ctx.command.commands.values() for param in one.params for flag in param.opts}
+        verbs = [ctx.command.get_command(ctx, name) for name in ctx.command.list_commands(ctx)]
+        below = {flag for one in verbs if one for param in one.params for flag in param.opts}
         if err.option_name in below:
             return f"{err.option_name} goes after the verb (see `{path} --help`)"
     message = err.format_message().replace("\n\t", " ").replace(",\n\t", ", ")

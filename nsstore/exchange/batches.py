@@ -11,7 +11,6 @@ from nsstore.scope import envelope_fields
 from nsstore.session import OpenStore, Session
 from nsstore.store import MAX_BATCH
 from nsstore.writers.note import Note
-from nsstore.writers.rehearsal import rehearse
 
 Place = TypeVar("Place")
 Place_contra = TypeVar("Place_contra", contravariant=True)
@@ -101,7 +100,7 @@ class Batches(Generic[Place]):
 
     def _rehearse(self, notes: list[Note]) -> list[bool]:
         """As if the notes before had been written."""
-        stored = rehearse(self._store, self._session.envelope, notes)
+        stored = self._session.rehearse(notes)
         if any(self._rehearsed.get(note.idempotency_key, note) != note for note in notes):
             raise InvalidInput("idempotency_key is that of another one before it")
         repeats = [

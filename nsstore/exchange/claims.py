@@ -8,6 +8,8 @@ import unicodedata
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from nsstore import digests
 from nsstore.errors import InvalidInput
 from nsstore.record import ImportedFrom
@@ -18,6 +20,13 @@ TIME: Final = re.compile(
 )
 HASH: Final = 12
 """Hex digits that tell two items apart whose names cannot be kept as they are."""
+
+
+class NotTaken(msgspec.Struct, frozen=True):
+    """Something that a source says of itself and its record does not: which field, and why."""
+
+    field: str
+    reason: str
 
 
 def is_time(claimed: str) -> bool:

@@ -12,16 +12,23 @@ from typing import Final, cast
 
 import msgspec
 
-from nsstore.exchange.claims import claimed_name
+from nsstore.exchange.claims import NotTaken, claimed_name, is_time
 from nsstore.exchange.strict_json import NotStrict, decode_object
 from nsstore.record import FIELDS, SCHEMA_VERSION, SCOPE_FIELDS
 from nsstore.record.ext import ORIGINAL
 from nsstore.record.spelling import escape, spell
+from nsstore.scope import Privacy
 from nsstore.store import Found
 from nsstore.writers.note import Note
 
 TYPE: Final = "memory"
 BOUND: Final = frozenset({"key", "idempotency", "seq", "prev", "salt", "seal"})
+STANDARD: Final = "standard"
+ANEW: Final = {
+    "privacy": (Privacy.PROJECT_ONLY.value, "what comes in opens nothing: it is project_only"),
+    "retention_class": (STANDARD, "what comes in is held by nothing that its source says: it is standard"),
+}
+"""What a concept says and its record begins anew with, which is told where the two differ."""
 _LINE: Final = re.compile(r"([a-z_]+): (.+)")
 
 
@@ -41,12 +48,13 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
-    """A concept as a note, and what it claims of where it was: a record, a time and a scope."""
+    """A concept as a note, what it claims of where it was, and what it says that the note does not."""
 
     note: Note
     record_id: str | None
     created_at: str | None
     scope: dict[str, str] | None
+    not_taken: tuple[NotTaken, ...] = ()
 
 
 def concept(found: Found) -> bytes:
@@ -73,7 +81,8 @@ def concept(found: Found) -> bytes:
 def own(front: str, body: str) -> Claimed | None:
     """What a concept says if its front matter is one that :func:`concept` makes, or a record's own header.
 
-    Privacy and retention class are not taken: what comes in opens nothing, and holds nothing for good.
+    Privacy and retention class are not taken: what comes in opens nothing, and holds nothing for good. Of
+    a record that was imported itself, the time is the one that its first source claimed.
     """
     members: list[str] = []
     for line in front.split("\n")[:-1]:
@@ -105,9 +114,18 @@ def own(front: str, body: str) -> Claimed | None:
     return Claimed(
         note=note,
         record_id=claimed_name(header.record_id),
-        created_at=header.created_at,
+        created_at=_first_time(said.get("imported_from")) or header.created_at,
         scope=cast("dict[str, str]", scope) or None,
+        not_taken=tuple(
+            NotTaken(name, why) for name, (usual, why) in ANEW.items() if said.get(name) not in (None, usual)
+        ),
     )
+
+
+def _first_time(origin: object) -> str | None:
+    """When the first source of a record that was imported claimed to have written it."""
+    claimed = cast("dict[str, object]", origin).get("created_at") if isinstance(origin, dict) else None
+    return claimed if isinstance(claimed, str) and is_time(claimed) else None
 
 
 def _parts(ext: dict[str, object] | None) -> tuple[dict[str, object] | None, str | None]:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from nsstore.errors import NotVisible
+from nsstore.exchange.claims import is_time
 from nsstore.exchange.concept import concept
 from nsstore.exchange.paging import every
 from nsstore.record.ext import ORIGINAL
@@ -79,10 +80,15 @@ class Export:
 
 
 def line(found: Found) -> bytes:
-    """A record as one JSON object; where it was is a claim under ``source``."""
+    """A record as one JSON object; where it was is a claim under ``source``.
+
+    Of one that was imported itself the time and the item are those that its first source claimed.
+    """
     ext = dict(found.ext or {})
     original = ext.pop(ORIGINAL, None)
     provenance = found.provenance
+    origin = provenance.imported_from
+    first = origin.created_at if origin is not None and is_time(origin.created_at or "") else None
     said: dict[str, object] = {
         "text": found.text,
         "kind": found.kind,
@@ -93,7 +99,8 @@ def line(found: Found) -> bytes:
         "expires_at": found.expires_at,
         "ext": ext or None,
         "source": {
-            "created_at": found.created_at,
+            "created_at": first or found.created_at,
+            **({} if origin is None or origin.item is None else {"item": origin.item}),
             "record_id": found.record_id,
             "scope": {name: value for name, value in provenance.scope.items() if value is not None},
             **({} if original is None else {"front_matter": original}),

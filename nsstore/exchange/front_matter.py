@@ -57,6 +57,12 @@ def values(front: str) -> dict[str, Value]:
     return found
 
 
+def unread(front: str) -> frozenset[str]:
+    """The top-level keys that say something which :func:`values` does not take, in small letters."""
+    known = values(front)
+    return frozenset(key for key, lines in _blocks(front) if key not in known and not _says_nothing(lines))
+
+
 def made_at(front: str) -> str | None:
     """When a concept of the Open Knowledge Format says its content was made: ``at`` in ``generated``."""
     for key, lines in _blocks(front):
@@ -85,6 +91,11 @@ def _blocks(front: str) -> list[tuple[str, list[str]]]:
         elif line.strip(SPACE) and not line.startswith("#"):
             return []
     return blocks
+
+
+def _says_nothing(lines: list[str]) -> bool:
+    plain = (line.strip(SPACE) for line in lines)
+    return all(line.lower() in _NOTHING or line.startswith("#") for line in plain)
 
 
 def _value(lines: list[str]) -> Value | None:

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from nsstore import digests
-from nsstore.errors import InvalidInput, StoreError, SystemFailure
+from nsstore.errors import EscapeError, InvalidInput, StoreError, SystemFailure
 from nsstore.exchange.batches import Batches
-from nsstore.exchange.claims import named_item
+from nsstore.exchange.claims import NotTaken, named_item
 from nsstore.exchange.decoding import Unreadable
 from nsstore.exchange.earlier import Earlier
 from nsstore.exchange.markdown import FORMAT, MAX_FILE, declares_bundle, digest_of, is_markdown, note_of
@@ -60,10 +60,19 @@ class PassedOver(msgspec.Struct, frozen=True):
     reason: str
 
 
+class NotedFile(msgspec.Struct, frozen=True):
+    """Something that a file says of itself and its record does not: which field, and why."""
+
+    item: str
+    field: str
+    reason: str
+
+
 class FolderReport(msgspec.Struct, kw_only=True):
     """What came of an import: every name was written, there already, refused or passed over.
 
     ``updated`` counts those of the written that took the place of an earlier version of their file.
+    ``not_taken`` is of the written: what they say of themselves stands in their front matter alone.
     """
 
     source: str
@@ -73,6 +82,7 @@ class FolderReport(msgspec.Struct, kw_only=True):
     updated: int = 0
     repeated: int = 0
     passed_over: list[PassedOver] = msgspec.field(default_factory=list[PassedOver])
+    not_taken: list[NotedFile] = msgspec.field(default_factory=list[NotedFile])
     refused: list[Refusal] = msgspec.field(default_factory=list[Refusal])
 
 
@@ -95,6 +105,7 @@ class ImportFolder:
         self._encoding = encoding
         self._batches: Batches[str] = Batches(store, session, self, dry_run=dry_run, words=words)
         self.report = FolderReport(source=name, dry_run=dry_run)
+        self._not_taken: dict[str, tuple[NotTaken, ...]] = {}
 
     def run(
         self, folder: NamedFolder, progress: Callable[[int, int], None], *, only: str | None = None
@@ -119,12 +130,13 @@ class ImportFolder:
         self._batches.flush()
         self._batches.witness(len(self.report.refused))
         self.report.refused.sort(key=lambda one: one.item)
+        self.report.not_taken.sort(key=lambda one: one.item)
         return self.report
 
     def _file(self, folder: NamedFolder, entry: Entry, earlier: Earlier) -> None:
         try:
             raw = folder.read(entry.path, MAX_FILE)
-        except (InvalidInput, SystemFailure) as err:
+        except (EscapeError, InvalidInput, SystemFailure) as err:
             self.refused(entry.path, err.kind, str(err))
             return
         item = named_item(f"{self.report.source}/{entry.path}")
@@ -133,11 +145,11 @@ class ImportFolder:
             self.report.repeated += 1
             return
         try:
-            note = note_of(raw, entry.path, item, self._encoding)
+            taken = note_of(raw, entry.path, item, self._encoding)
         except Unreadable as why:
             self.refused(entry.path, "invalid", str(why))
             return
-        if note is None:
+        if taken is None:
             self.report.files -= 1
             self.report.passed_over.append(PassedOver(shown(entry.path), EMPTY))
         elif version is not None and not self._update:
@@ -145,19 +157,23 @@ class ImportFolder:
         else:
             old = () if version is None else (earlier.head(version.record_id),)
             key = digests.digest(digests.DIGEST, digests.lp("import", FORMAT, item, digest, *old)).hex()
-            keyed = msgspec.structs.replace(note, idempotency_key=f"import:{key}", supersedes=old)
+            keyed = msgspec.structs.replace(taken.note, idempotency_key=f"import:{key}", supersedes=old)
+            self._not_taken[entry.path] = taken.not_taken
             self._batches.add(entry.path, keyed)
 
-    def taken(self, place: str, note: Note, *, repeated: bool) -> None:  # noqa: ARG002 - as it is told
-        """Count a file that is in."""
+    def taken(self, place: str, note: Note, *, repeated: bool) -> None:
+        """Count a file that is in, and keep what it says that its record does not."""
+        not_taken = self._not_taken.pop(place, ())
         if repeated:
             self.report.repeated += 1
-        else:
-            self.report.written += 1
-            self.report.updated += bool(note.supersedes)
+            return
+        self.report.written += 1
+        self.report.updated += bool(note.supersedes)
+        self.report.not_taken += [NotedFile(shown(place), one.field, one.reason) for one in not_taken]
 
     def refused(self, place: str, kind: str, reason: str) -> None:
         """Keep why a file is not in."""
+        self._not_taken.pop(place, None)
         self.report.refused.append(Refusal(shown(place), kind, reason))
 
 
@@ -176,7 +192,7 @@ def _is_bundle(folder: NamedFolder, entries: list[Entry]) -> bool:
         return False
     try:
         return declares_bundle(folder.read(INDEX, MAX_FILE))
-    except (InvalidInput, SystemFailure):
+    except (EscapeError, InvalidInput, SystemFailure):
         return False
 
 

@@ -46,9 +46,11 @@ class ImportLines:
         name: str,
         *,
         dry_run: bool,
+        with_held: bool = False,
         words: Callable[[StoreError], str] = str,
     ) -> None:
-        self._reader = Reader(name)
+        held = store.kept(session.envelope.scope.tenant).held
+        self._reader = Reader(name, held=() if with_held else held)
         self._batches: Batches[int] = Batches(store, session, self, dry_run=dry_run, words=words)
         self.report = Report(source=name, dry_run=dry_run)
 

@@ -2,12 +2,12 @@
 
 A line is a JSON object. Its scope, id, path, time and place in the chain are the session's alone: a
 line that names one is refused, and what its source claimed goes under ``source``, which is kept as
-provenance and never believed.
+provenance and never believed. A line takes no key that another caller could use, and holds nothing for good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, cast
 
 import msgspec
@@ -16,8 +16,10 @@ from nsstore import digests
 from nsstore.errors import InvalidInput
 from nsstore.exchange.claims import is_time
 from nsstore.exchange.strict_json import NotStrict, decode_object
+from nsstore.policy import LEGAL_HOLD
 from nsstore.record import ImportedFrom
 from nsstore.record.ext import OUTSIDE, runs_after
+from nsstore.scope import check_label
 from nsstore.writers.note import Note
 
 MAX_LINE: Final = 2 * 1024 * 1024
@@ -34,6 +36,11 @@ TEXTS: Final = (
 )
 KEYS: Final = (*TEXTS, "tags", "ext", "source")
 SOURCE_KEYS: Final = ("created_at", "record_id", "item", "scope", "front_matter")
+
+
+HELD: Final = (
+    "{} would be held for good, so that nobody here could forget it: --with-held takes it all the same"
+)
 
 
 class BadImport(ValueError):
@@ -67,10 +74,14 @@ def _unmarked(number: int, line: bytes | None) -> bytes | None:
 
 
 class Reader:
-    """Makes notes of the lines of one source; equal lines are told apart by how many came before."""
+    """Makes notes of the lines of one source; equal lines are told apart by how many came before.
 
-    def __init__(self, name: str) -> None:
+    A line of a retention class in ``held`` is refused.
+    """
+
+    def __init__(self, name: str, *, held: Collection[str] = (LEGAL_HOLD,)) -> None:
         self.name = name
+        self._held = held
         self._seen: dict[bytes, int] = {}
 
     def note(self, raw: bytes) -> Note:
@@ -83,12 +94,15 @@ class Reader:
             if key not in KEYS:
                 raise BadImport(_why_not(key, "a line", KEYS))
         texts = _texts(found)
+        if texts.get("retention_class") in self._held:
+            raise BadImport(HELD.format(f"retention_class {texts['retention_class']}"))
         digest = digests.digest(digests.DIGEST, raw)
         try:
+            key = self._key(digest, texts.pop("idempotency_key", None))
             claims = _claims(found.get("source"))
             note = Note(
                 text=texts["text"],
-                idempotency_key=self._key(digest),
+                idempotency_key=key,
                 tags=_tags(found.get("tags")),
                 ext=cast("dict[str, object] | None", found.get("ext")),
                 imported_from=self._origin(claims, digest),
@@ -98,12 +112,18 @@ class Reader:
             raise BadImport(str(err).replace("imported_from.", "source.")) from None
         return msgspec.structs.replace(note, **texts)
 
-    def _key(self, digest: bytes) -> str:
-        """The same line of the same source has the same key however often it is imported."""
-        before = self._seen.get(digest, 0)
-        self._seen[digest] = before + 1
-        whole = digests.digest(digests.DIGEST, digests.lp("import", self.name, digest, str(before)))
-        return f"import:{whole.hex()}"
+    def _key(self, digest: bytes, own: str | None) -> str:
+        """The same line of the same source has the same key however often it is imported.
+
+        One that a line names is a key of its source, so that no import takes a key of somebody else's.
+        """
+        if own is not None:
+            said = digests.lp("import key", self.name, check_label("idempotency_key", own))
+        else:
+            before = self._seen.get(digest, 0)
+            self._seen[digest] = before + 1
+            said = digests.lp("import", self.name, digest, str(before))
+        return f"import:{digests.digest(digests.DIGEST, said).hex()}"
 
     def _origin(self, claims: dict[str, object], digest: bytes) -> ImportedFrom:
         return ImportedFrom(

@@ -8,15 +8,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from nsstore.errors import InvalidInput
-from nsstore.host.config import LIMIT, WHAT, Configuration, config_path, quoted, read_configuration
+from nsstore.host.config import (
+    LIMIT,
+    VARIABLE,
+    WHAT,
+    Configuration,
+    config_path,
+    in_home,
+    quoted,
+    read_configuration,
+)
 from nsstore.host.edits import Change, Edit, JsonEdit, TomlEdit, WholeEdit
 from nsstore.host.skill import SKILL
+from nsstore.search.home import VARIABLE as CACHE_VARIABLE
+from nsstore.search.home import base as cache_base
+from nsstore.trust.home import VARIABLE as TRUST_VARIABLE
+from nsstore.trust.home import base
 
 SERVER: Final = "nsstore"
 CLAUDE_CODE: Final = "claude-code"
 CODEX: Final = "codex"
-PASSED: Final = ("NSSTORE_CONFIG", "NSSTORE_TRUST_HOME", "NSSTORE_CACHE_HOME")
-"""Variables that say where things are: a client started elsewhere would not have them."""
+OTHER: Final = "other"
+"""Any other client: nothing is written for it, and it is told by hand how its server is started."""
 HOOK_SECONDS: Final = 10
 STARTUP_SECONDS: Final = 30
 HOOKS: Final = (("SessionStart", "start"), ("SessionEnd", "end"))
@@ -62,8 +75,8 @@ def configuration_edit(wanted: Configuration, environ: Mapping[str, str]) -> Edi
 def _claude_code(program: Program, environ: Mapping[str, str]) -> tuple[Edit, ...]:
     """Claude Code: its servers and its settings are two files, and skills are folders."""
     own = environ.get("CLAUDE_CONFIG_DIR")
-    home = _absolute("CLAUDE_CONFIG_DIR", own) if own else _home(".claude")
-    servers = os.path.join(home, ".claude.json") if own else _home(".claude.json")
+    home = _absolute("CLAUDE_CONFIG_DIR", own) if own else in_home(".claude")
+    servers = os.path.join(home, ".claude.json") if own else in_home(".claude.json")
     settings = os.path.join(home, "settings.json")
     skill = os.path.join(home, "skills", "nsstore", "SKILL.md")
     server = {
@@ -99,10 +112,10 @@ def _claude_code(program: Program, environ: Mapping[str, str]) -> tuple[Edit, ..
 def _codex(program: Program, environ: Mapping[str, str]) -> tuple[Edit, ...]:
     """Codex: one TOML file; no hook hands a session over, so its server has one of its own, by name."""
     own = environ.get("CODEX_HOME")
-    home = _absolute("CODEX_HOME", own) if own else _home(".codex")
+    home = _absolute("CODEX_HOME", own) if own else in_home(".codex")
     path = os.path.join(home, "config.toml")
     env = _passed(environ)
-    args = [*program[1:], "mcp", "--agent", CODEX, "--session", CODEX]
+    args = [*program[1:], "mcp", "--client", CODEX, "--agent", CODEX, "--session", CODEX]
     server = {
         "command": program[0],
         "args": args,
@@ -127,15 +140,25 @@ def _codex(program: Program, environ: Mapping[str, str]) -> tuple[Edit, ...]:
     )
 
 
-CLIENTS: Final[dict[str, _Edits]] = {CLAUDE_CODE: _claude_code, CODEX: _codex}
+def _other(program: Program, environ: Mapping[str, str]) -> tuple[Edit, ...]:  # noqa: ARG001 - as the others
+    """Of a client that is not known no file is known either."""
+    return ()
+
+
+def server_for(agent: str, program: Program, environ: Mapping[str, str]) -> dict[str, object]:
+    """How any client starts the server for an agent, whose session has its name: no hook hands one over."""
+    args = [*program[1:], "mcp", "--client", OTHER, "--agent", agent, "--session", agent]
+    return {"command": program[0], "args": args, "env": _passed(environ)}
+
+
+CLIENTS: Final[dict[str, _Edits]] = {CLAUDE_CODE: _claude_code, CODEX: _codex, OTHER: _other}
 LARGEST: Final = 64 * LIMIT * 8
 """Of a client's file: Claude Code keeps its history of projects beside its servers."""
 
 
 def _hook(verb: str, program: Program, environ: Mapping[str, str]) -> dict[str, object]:
     variables = [f"{name}={value}" for name, value in _passed(environ).items()]
-    words = [*(["env", *variables] if variables else []), *program]
-    words += ["hook", CLAUDE_CODE, verb, "--agent", CLAUDE_CODE]
+    words = ["env", *variables, *program, "hook", CLAUDE_CODE, verb, "--agent", CLAUDE_CODE]
     return {"type": "command", "command": shlex.join(words), "timeout": HOOK_SECONDS}
 
 
@@ -144,11 +167,9 @@ def _skill(path: str) -> WholeEdit:
 
 
 def _passed(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: environ[name] for name in PASSED if environ.get(name)}
-
-
-def _home(name: str) -> str:
-    return os.path.join(os.path.expanduser("~"), name)
+    """Where things are, in the user's own settings: so no variable of a checkout says it otherwise."""
+    places = {VARIABLE: config_path(environ), TRUST_VARIABLE: base(None), CACHE_VARIABLE: cache_base()}
+    return {name: environ.get(name) or place for name, place in places.items()}
 
 
 def _absolute(variable: str, path: str) -> str:

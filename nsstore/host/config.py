@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from nsstore.errors import InvalidInput
-from nsstore.root.owned import read_owned
+from nsstore.root.owned import read_trusted
 
 VARIABLE: Final = "NSSTORE_CONFIG"
 WHAT: Final = "nsstore's configuration"
@@ -55,19 +55,28 @@ def config_path(environ: Mapping[str, str]) -> str:
     if VARIABLE in environ:
         chosen = environ[VARIABLE]
     else:
-        folder = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+        folder = environ.get("XDG_CONFIG_HOME") or in_home(".config")
         chosen = os.path.join(folder, "nsstore", "config.toml")
     if not os.path.isabs(chosen) or "\0" in chosen:
         raise InvalidInput(f"the place of {WHAT} must be an absolute path: set {VARIABLE}")
     return chosen
 
 
+def in_home(name: str) -> str:
+    """A path in the user's home. Raises :class:`InvalidInput` where that is wherever a program stands."""
+    home = os.path.expanduser("~")
+    if os.environ.get("HOME") == "" or not os.path.isabs(home):
+        raise InvalidInput("HOME must be an absolute path: set it to your home")
+    return os.path.join(home, name)
+
+
 def read_configuration(environ: Mapping[str, str]) -> Configuration:
     """The user's configuration; where there is no file, nothing is set.
 
-    Raises :class:`InvalidInput` for a file that is none: no TOML, an unknown key, a value that is no text.
+    Raises :class:`InvalidInput` for a file that is none: no TOML, an unknown key, a value that is no text;
+    and :class:`nsstore.Refused` for one that somebody else wrote, or could have.
     """
-    raw = read_owned(config_path(environ), LIMIT, WHAT)
+    raw = read_trusted(config_path(environ), LIMIT, WHAT)
     return Configuration() if raw is None else parsed(raw)
 
 

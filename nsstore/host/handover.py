@@ -6,15 +6,17 @@ sessions, and neither server can take the other's. What cannot be told is ``None
 
 from __future__ import annotations
 
-import os.path
+import os
 from collections.abc import Iterator
 from typing import Annotated, Final
 
 import msgspec
 
 from nsstore.errors import Refused, StoreError
+from nsstore.host.carried import require_apart
 from nsstore.root import Root, real_path
 from nsstore.root.named import NamedFile
+from nsstore.root.owned import here
 from nsstore.scope import check_id, check_name
 from nsstore.trust.home import base
 
@@ -25,6 +27,13 @@ BETWEEN: Final = frozenset(
     {
         *("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout", "nice", "time"),
         *("uv", "uvx", "pipx", "direnv", "mise"),
+    }
+)
+# What takes in whom its own parent left behind: it started many, and is nobody's client.
+ADOPTS: Final = frozenset(
+    {
+        *("init", "systemd", "launchd", "tini", "dumb-init", "docker-init", "catatonit"),
+        *("s6-svscan", "runit", "runsvdir", "openrc-init"),
     }
 )
 _LIMIT: Final = 4 * 1024
@@ -56,7 +65,8 @@ def write_session(client: str, session_id: str) -> None:
     """Hand a session over to whatever else this process's client started.
 
     Raises :class:`nsstore.InvalidInput` for an id that is none, :class:`nsstore.Refused` where nobody can
-    tell which process the client is (``no_client``), and what writing raises.
+    tell which process the client is (``no_client``) or the place lies in the checkout, and what writing
+    raises.
     """
     check_name("client", client.replace("-", "_"))
     check_id("session_id", session_id)
@@ -66,6 +76,7 @@ def write_session(client: str, session_id: str) -> None:
             "no client started this: a hook is run by the client itself; NSSTORE_SESSION says it otherwise",
             reason="no_client",
         )
+    require_apart(here(), os.environ)
     raw = msgspec.json.encode(Handed(session_id=session_id, boot=_boot()))
     with _place(make=True) as place, place.make_dir(client) as folder:
         folder.replace(whose.file, raw)
@@ -85,7 +96,7 @@ def read_session(client: str) -> str | None:
             raw = place.read(f"{client}/{whose.file}", _LIMIT)
     except FileNotFoundError:
         return None
-    if raw is None:
+    if raw is None or len(raw) > _LIMIT:
         return None
     try:
         handed = msgspec.json.decode(raw, type=Handed)
@@ -95,8 +106,12 @@ def read_session(client: str) -> str | None:
 
 
 def client_process() -> Process | None:
-    """The nearest process above this one that is no shell and no launcher; ``None`` if nobody can tell."""
-    return next((one for one in _above() if one.name not in BETWEEN), None)
+    """The nearest process above this one that is no shell and no launcher; ``None`` if nobody can tell.
+
+    In a container that may be the first one.
+    """
+    found = next((one for one in _above() if one.name not in BETWEEN), None)
+    return None if found is not None and found.name in ADOPTS else found
 
 
 def process(pid: int | str) -> Process | None:
@@ -118,7 +133,7 @@ def process(pid: int | str) -> Process | None:
 def _above() -> Iterator[Process]:
     at = process("self")
     for _ in range(_MOST_STEPS):
-        at = None if at is None or at.parent <= 1 else process(at.parent)
+        at = None if at is None or at.parent < 1 else process(at.parent)
         if at is None:
             return
         yield at

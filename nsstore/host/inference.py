@@ -60,13 +60,14 @@ class Inferred(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of who asks, by the name of each flag.
 
     ``checkout`` is the bound checkout that was asked, ``facts`` what git says in it; ``directory`` is
-    where the request stands.
+    where the request stands. ``trust_home`` is that of the store whose checkouts were looked at.
     """
 
     values: Mapping[str, Value]
     directory: str
     checkout: Checkout | None = None
     facts: Facts | None = None
+    trust_home: str | None = None
 
     def __getitem__(self, name: str) -> str | None:
         """The value of a dimension, or ``None`` if it is missing."""
@@ -104,16 +105,17 @@ def infer(flags: Mapping[str, str | None], environ: Mapping[str, str], cwd: str 
     if store is None:
         return Inferred(values=found, directory=directory)
     with checkouts_of(store) as checkouts:
-        checkout = checkouts.find(directory)
+        checkout, home = checkouts.find(directory), checkouts.trust_home
     if checkout is None or found["project"].value not in (None, checkout.project_id):
-        return Inferred(values=found, directory=directory)
+        return Inferred(values=found, directory=directory, trust_home=home)
     facts = facts_at(checkout.path)
     told = {
         "project": Value(checkout.project_id, Source.CHECKOUT),
         "workspace": Value(checkout.workspace_id, Source.CHECKOUT),
     }
     if facts is not None:
-        told["branch"] = Value(facts.branch, Source.GIT)
+        if facts.branch is not None:
+            told["branch"] = Value(facts.branch, Source.GIT)
         if facts.baseline is not None:
             told["baseline"] = Value(facts.baseline, Source.GIT)
         if found["branch"].value is None:  # the commit is that of git's branch, and of no other
@@ -123,7 +125,7 @@ def infer(flags: Mapping[str, str | None], environ: Mapping[str, str], cwd: str 
     for name, one in told.items():
         if found[name].value is None:
             found[name] = one
-    return Inferred(values=found, directory=directory, checkout=checkout, facts=facts)
+    return Inferred(values=found, directory=directory, checkout=checkout, facts=facts, trust_home=home)
 
 
 def stated(flags: Mapping[str, str | None], environ: Mapping[str, str]) -> dict[str, Value]:

@@ -1,6 +1,8 @@
 """What setup wrote and what was there before, kept in the trust home: every file can be put back.
 
-The journal stands before the first file is touched, so that a setup that was cut short can be undone.
+The journal stands before the first file is touched, so that a setup that was cut short can be undone. It
+holds the files as they were, whole, with whatever secrets a client keeps in them: like the keys beside it, it
+is its user's alone, and it goes with the undo.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import msgspec
 from nsstore.errors import Refused
 from nsstore.host.clients import CLIENTS, LARGEST
 from nsstore.host.edits import Edit
-from nsstore.root import Root
+from nsstore.host.personal import LOCK, OTHER_SETUP
+from nsstore.root import FileLock, Root
 from nsstore.root.owned import missing_parents, read_owned, remove_owned, replace_owned
 
 _LIMIT: Final = 8 * LARGEST
@@ -53,10 +56,14 @@ def planned(edits: Iterable[Edit]) -> tuple[Entry, ...]:
 def write(home: Root, client: str, entries: Sequence[Entry]) -> None:
     """Write every file, after the journal that undoes it.
 
-    Raises :class:`Refused` (``changed_meanwhile``) for a file that somebody changed since it was planned:
-    what was written until then is undone by the journal.
+    Raises :class:`Refused` if there is a journal already, since it would be lost; and
+    (``changed_meanwhile``) for a file that somebody changed since it was planned: what was written until
+    then is undone by the journal.
     """
-    home.replace(_name(client), msgspec.json.encode(Journal(entries=tuple(entries))) + b"\n")
+    with home.top() as top, FileLock(top, LOCK):
+        if home.read(_name(client), _LIMIT) is not None:
+            raise Refused(OTHER_SETUP, reason="journal", retryable=True)
+        home.replace(_name(client), msgspec.json.encode(Journal(entries=tuple(entries))) + b"\n")
     for one in entries:
         replace_owned(one.edit.path, one.after, one.before, one.edit.what)
 

@@ -13,13 +13,12 @@ from typing import Final
 
 from nsstore.host.checkouts import FILE
 from nsstore.host.config import config_path
-from nsstore.host.git import questions
 from nsstore.host.inference import Inferred, infer
-from nsstore.root.owned import here
+from nsstore.root.owned import has_name, here
 from nsstore.root.stamps import Stamp, folders_below, identity_stamp, moment, settled, stamp
 
 MOST_FOLDERS: Final = 500
-_OF_TREE: Final = ("HEAD", "config.worktree", "reftable/tables.list")
+_OF_TREE: Final = ("HEAD", "config.worktree", "gitdir", "commondir", "reftable/tables.list")
 _OF_ALL: Final = ("config", "packed-refs", "shallow", "reftable/tables.list")
 
 
@@ -44,10 +43,11 @@ class Known:
         if last is not None and key == self._key and self._now() == self._stamps:
             return last
         self._inferred = None
-        began, names = moment(), _upwards(key[0])
+        config = config_path(environ)
+        began, names = moment(), (*_upwards(key[0]), os.path.dirname(config))
         before = tuple(map(identity_stamp, names))
         found = infer(flags, environ, None)
-        paths = _sources(found, environ, trust_home)
+        paths = _sources(found, config, trust_home)
         if paths is None:
             return found
         self._key, self._paths, self._names = key, paths, names
@@ -72,17 +72,20 @@ def _upwards(directory: str) -> tuple[str, ...]:
         at = above
 
 
-def _sources(found: Inferred, environ: Mapping[str, str], trust_home: str) -> tuple[str, ...] | None:
-    """The files and directories that an answer came from; ``None`` if they are too many to look at."""
-    paths = [config_path(environ), os.path.join(trust_home, FILE)]
-    if found.facts is not None:
-        asked = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-        (answer,) = questions(found.facts.top, asked)
-        common = (answer or "").removesuffix("\n")
-        folders = folders_below(os.path.join(common, "refs"), MOST_FOLDERS) if common else None
-        if folders is None:
+def _sources(found: Inferred, config: str, trust_home: str) -> tuple[str, ...] | None:
+    """The files and directories that an answer came from; ``None`` if they cannot all be looked at.
+
+    As where git did not answer all that it was asked, and may do so the next time.
+    """
+    paths = [config, os.path.join(trust_home, FILE)]
+    facts, checkout = found.facts, found.checkout
+    if facts is not None:
+        folders = folders_below(os.path.join(facts.common, "refs"), MOST_FOLDERS)
+        if folders is None or not facts.whole:
             return None
-        paths += [os.path.join(found.facts.git_dir, name) for name in _OF_TREE]
-        paths += [os.path.join(common, name) for name in _OF_ALL]
+        paths += [os.path.join(facts.git_dir, name) for name in _OF_TREE]
+        paths += [os.path.join(facts.common, name) for name in _OF_ALL]
         paths += folders
+    elif checkout is not None and has_name(checkout.path, ".git"):
+        return None
     return tuple(dict.fromkeys(paths))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from nsstore.errors import Refused
 from nsstore.policy import Asker, Every, Kind, Pair, personal
 from nsstore.rights import LONGEST_DAYS, Assurance, Granted, begin, spelled_time, time_of
+from nsstore.root import FileLock
 from nsstore.scope import Purpose
 from nsstore.trust.owner import KEY_FILE
 
@@ -19,6 +21,10 @@ PERSON: Final = "human"
 DAYS: Final = LONGEST_DAYS
 WHY: Final = "one person and their agents: every own session and workspace, lineage"
 MADE: Final = "the owner's key was made"
+LOCK: Final = "setup.lock"
+OTHER_SETUP: Final = (
+    "another setup is at work, or was faster: run it again, and it goes on from what is there"
+)
 
 
 def wanted(store: Store | None, tenant: Pair, user: str, agents: tuple[str, ...]) -> Asker | None:
@@ -53,13 +59,17 @@ def has_owner(store: Store) -> bool:
 def make_owner(store: Store, name: str, assurance: Assurance, passphrase: str) -> Signer:
     """Make the owner's key, sealed in the trust home, and begin the list that it signs.
 
-    Raises :class:`Refused` if there is an owner already.
+    Raises :class:`Refused` if there is an owner already: another setup was faster, and its key stays.
     """
     from nsstore.trust.signer import Signer  # noqa: PLC0415 - only where a key is made
 
     signer = Signer.new(store.trust.store_id)
-    store.trust.home.replace(KEY_FILE, signer.sealed(passphrase))
-    begin(store.rights.listed, signer, name, assurance, why=MADE, anew=False)
+    sealed = signer.sealed(passphrase)
+    with store.trust.home.top() as top, FileLock(top, LOCK):
+        if has_owner(store):
+            raise Refused(OTHER_SETUP, reason="owner", retryable=True)
+        store.trust.home.replace(KEY_FILE, sealed)
+        begin(store.rights.listed, signer, name, assurance, why=MADE, anew=False)
     return signer
 
 

@@ -77,10 +77,13 @@ class Get(Arguments, frozen=True, kw_only=True):
 
 
 class List(Arguments, frozen=True, kw_only=True):
-    """How many of the session's own records, and where an earlier list ended."""
+    """How many of the session's own records, or of every open one, and where an earlier list ended."""
 
     limit: Annotated[int, Meta(description="At most this many.", ge=1, le=MOST_LISTED)] = 20
     before: Annotated[str | None, Meta(description="Only what is older than this record.")] = None
+    every_session: Annotated[bool, Meta(description="Those of every session that is open to this one.")] = (
+        False
+    )
 
 
 class Update(Arguments, frozen=True, kw_only=True):

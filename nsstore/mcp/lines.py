@@ -9,24 +9,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from threading import Semaphore, Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST: Final = 4 * 1024 * 1024
 AHEAD: Final = 16
 CHUNK: Final = 64 * 1024
+EDGE: Final = 4096
 Read = Callable[[int], bytes | None]
 
 
+class Long(NamedTuple):
+    """A line of more than :data:`MOST` bytes, which is never kept whole: how it begins, and how it ends."""
+
+    head: bytes
+    tail: bytes
+
+
 class Lines:
-    """The lines of one reader; one of more than :data:`MOST` bytes is passed over, and never kept whole."""
+    """The lines of one reader, as long as somebody goes through them."""
 
     def __init__(self, read: Read) -> None:
         """``read`` gives what has come, at most so many bytes; nothing at the end."""
         self._read = read
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """Each line as text; bytes that are none are replaced. At most :data:`AHEAD` are read ahead."""
-        lines, room = asyncio.Queue[str | None](), Semaphore(AHEAD)
+    async def __aiter__(self) -> AsyncIterator[bytes | Long]:
+        """Each line. At most :data:`AHEAD` are read ahead."""
+        lines, room = asyncio.Queue[bytes | Long | None](), Semaphore(AHEAD)
         pump = Thread(
             target=_pump,
             args=(self._read, asyncio.get_running_loop(), lines, room),
@@ -40,7 +48,7 @@ class Lines:
 
 
 def _pump(
-    read: Read, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[str | None], room: Semaphore
+    read: Read, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[bytes | Long | None], room: Semaphore
 ) -> None:
     """Hand each line to the loop as long as there is room, so that a flood waits outside."""
     try:
@@ -52,21 +60,26 @@ def _pump(
         return  # the loop is gone, and nobody takes lines any more
 
 
-def split(read: Read) -> Iterator[str]:
-    """The complete lines of a reader, without those that are too long; what has no end is no line."""
-    kept, too_long = bytearray(), False
+def split(read: Read) -> Iterator[bytes | Long]:
+    """The complete lines of a reader, of those that are too long the ends; what has no end is no line."""
+    kept, head = bytearray(), b""
     while chunk := _read(read):
         *ended, rest = chunk.split(b"\n")
         for part in ended:
-            if not too_long and len(kept) + len(part) <= MOST:
-                yield (bytes(kept) + part).decode("utf-8", "replace")
+            kept += part
+            head = head or _head(kept)
+            yield Long(head, bytes(kept[-EDGE:])) if head else bytes(kept)
             kept.clear()
-            too_long = False
-        too_long = too_long or len(kept) + len(rest) > MOST
-        if too_long:
-            kept.clear()
-        else:
-            kept += rest
+            head = b""
+        kept += rest
+        head = head or _head(kept)
+        if head:
+            del kept[:-EDGE]
+
+
+def _head(kept: bytearray) -> bytes:
+    """How a line begins that is too long already; nothing for any other."""
+    return bytes(kept[:EDGE]) if len(kept) > MOST else b""
 
 
 def _read(read: Read) -> bytes | None:

@@ -14,6 +14,7 @@ from nsstore.mcp.results import (
     OneMemory,
     Written,
 )
+from nsstore.session.plain import one_line
 
 EXCERPT: Final = 240
 NOTHING: Final = (
@@ -28,14 +29,14 @@ def tell_found(found: FoundMemory) -> str:
 
 def tell_evidence(found: FoundEvidence) -> str:
     """What the sources of truth said, and beneath it what was remembered."""
-    lines = ["So it is now:"]
+    said = list[str]()
     for truth in found.truth:
+        source = _flat(truth.source)
         if truth.silent:
-            lines.append(f"- {truth.source} could not be asked")
-        lines += [f"- {truth.source}, {_flat(one.about)}: {_flat(one.text)}" for one in truth.statements]
-    if len(lines) == 1:
-        lines = ["No source of truth said anything about this."]
-    lines.append("So it was remembered:")
+            said.append(f"- {source} gave no answer")
+        said += [f"- {source}, {_flat(one.about)}: {_flat(one.text)}" for one in truth.statements]
+    begin = ["So it is now:"] if said else ["No source of truth said anything about this."]
+    lines = [found.note, *begin, *said, "So it was remembered:"]
     lines += _found(found.advisory, found.memory, found.stale, found.left_out, found.notices)
     return "\n".join(lines)
 
@@ -70,7 +71,8 @@ def tell_written(written: Written) -> str:
 def tell_forgotten(forgotten: Forgotten) -> str:
     """Which records are gone, or would be."""
     done = "would be forgotten" if forgotten.dry_run else "forgotten for good"
-    return f"{done}: {', '.join(forgotten.records)}"
+    back = f"; current again, and not forgotten: {', '.join(forgotten.back)}" if forgotten.back else ""
+    return f"{done}: {', '.join(forgotten.records)}{back}"
 
 
 def _found(
@@ -102,8 +104,4 @@ def _rows(found: Iterable[Memory]) -> Iterator[str]:
 
 
 def _flat(text: str) -> str:
-    """One line of a text: nothing in it breaks the line, reverses it or moves a cursor."""
-    flat = " ".join(text[: 2 * EXCERPT].split())
-    if not flat.isprintable():
-        flat = "".join(one if one.isprintable() else "·" for one in flat)
-    return flat if len(flat) <= EXCERPT else f"{flat[: EXCERPT - 1]}…"
+    return one_line(text, EXCERPT)

@@ -14,11 +14,15 @@ from nsstore.mcp import results as give
 from nsstore.mcp import telling
 from nsstore.mcp.binding import Host
 from nsstore.mcp.faults import unknown_argument
-from nsstore.mcp.update import OTHER, updated
+from nsstore.mcp.update import updated
 from nsstore.session import Given, Session
-from nsstore.session.versions import require_own
+from nsstore.session.versions import SESSION, USER, require_own
 from nsstore.writers.note import Receipt
 
+ELSEWHERE: Final = (
+    "this record is of another {}, and is forgotten from there alone: tell the user, who can do it with"
+    " `nsstore forget ID` at a terminal, or update it with what holds now"
+)
 Taken = TypeVar("Taken", bound=take.Arguments)
 Gives = TypeVar("Gives", bound=msgspec.Struct)
 Call = Callable[[Host, Mapping[str, object]], tuple[msgspec.Struct, str]]
@@ -117,7 +121,8 @@ def _get(host: Host, given: take.Get) -> give.OneMemory:
 
 
 def _list(host: Host, given: take.List) -> give.ListedMemory:
-    return give.listed_memory(host.session().list(limit=given.limit, before=given.before))
+    listing = host.session().list(limit=given.limit, before=given.before, every_session=given.every_session)
+    return give.listed_memory(listing)
 
 
 def _update(host: Host, given: take.Update) -> give.Written:
@@ -126,10 +131,15 @@ def _update(host: Host, given: take.Update) -> give.Written:
 
 def _forget(host: Host, given: take.Forget) -> give.Forgotten:
     session = host.session()
-    require_own(session, session.get(given.record_id), OTHER)
+    require_own(session, session.get(given.record_id), (*USER, *SESSION), ELSEWHERE)
     done = session.forget(given.record_id, only_this=given.only_this, dry_run=given.dry_run)
     return give.Forgotten(
-        records=done.records, count=done.count, at=done.at, proof=done.proof, dry_run=given.dry_run
+        records=done.records,
+        count=done.count,
+        back=done.back,
+        at=done.at,
+        proof=done.proof,
+        dry_run=given.dry_run,
     )
 
 
@@ -218,7 +228,8 @@ TOOLS: Final = (
     _tool(
         name="list",
         title="List records",
-        about="The newest records of this very session, each with the beginning of its text.",
+        about="The newest records of this very session, each with the beginning of its text; with"
+        " every_session those of every session of this project that is open to this one.",
         takes=take.List,
         gives=give.ListedMemory,
         act=_list,
@@ -228,8 +239,8 @@ TOOLS: Final = (
     _tool(
         name="update",
         title="Update a record",
-        about="Put a text in the place of a record of this session: the older version is kept, and no longer"
-        " ranks.",
+        about="Put a text in the place of a record, of this session or of an earlier one: the older version"
+        " is kept, and no longer ranks.",
         takes=take.Update,
         gives=give.Written,
         act=_update,
@@ -239,7 +250,8 @@ TOOLS: Final = (
         name="forget",
         title="Forget a record",
         about="Forget a record of this session for good, with the versions it took the place of. Only when"
-        " the user asked for it: nothing brings it back. dry_run says what would go.",
+        " the user asked for it: nothing brings it back. dry_run says what would go. One of an earlier"
+        " session is for the user to forget.",
         takes=take.Forget,
         gives=give.Forgotten,
         act=_forget,
@@ -249,7 +261,8 @@ TOOLS: Final = (
     _tool(
         name="state_get",
         title="Read a document",
-        about="The document under a key, such as a plan or a list of what is left to do.",
+        about="The document under a key, such as a plan or a list of what is left to do: this session's own,"
+        " on this branch. What later sessions need is for remember.",
         takes=take.StateGet,
         gives=give.OneMemory,
         act=_state_get,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from nsstore.errors import Refused
-from nsstore.session.versions import newer_than, next_version, require_own
+from nsstore.session.versions import USER, newer_than, next_version, require_own
 
 if TYPE_CHECKING:
     from nsstore.mcp.arguments import Update
@@ -15,21 +15,17 @@ if TYPE_CHECKING:
     from nsstore.writers.note import Receipt
 
 NEWER: Final = "a newer version took the place of this record: update that one, {}"
-OTHER: Final = (
-    "this record is of another {}, and is changed and forgotten from there alone: remember what holds now as"
-    " a record of its own, and tell the user, who can edit or forget the old one with `nsstore edit` or"
-    " `nsstore forget`"
-)
+OTHER: Final = "this record is of another {}, who alone changes it: remember what holds now as one of its own"
 
 
 def updated(session: Session, given: Update) -> Receipt:
-    """Write the next version of a record of the session's own.
+    """Write the next version of a record of the user's own, in this session.
 
-    Raises :class:`nsstore.Refused` for one that a newer one took the place of, or of another session
+    Raises :class:`nsstore.Refused` for one that a newer one took the place of, or of another user
     (``superseded``, ``other_scope``), and as :meth:`nsstore.Session.remember`.
     """
     found = session.get(given.record_id)
-    require_own(session, found, OTHER)
+    require_own(session, found, USER, OTHER)
     newer = newer_than(session, given.record_id)
     if newer and given.idempotency_key is None:
         raise Refused(NEWER.format(newer[0]), reason="superseded")

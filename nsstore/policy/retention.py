@@ -11,6 +11,7 @@ import msgspec
 from nsstore.errors import InvalidInput
 from nsstore.policy.decide import decide, denied
 from nsstore.policy.reasons import Decision, Reason
+from nsstore.policy.rights import NO_RIGHTS, Rights
 from nsstore.record import Header
 from nsstore.scope import ScopeEnvelope
 
@@ -41,13 +42,16 @@ NOTHING_SET: Final = Retention()
 HOLDS_UNKNOWN: Final = Retention(unknown=True)
 
 
-def decide_forget(envelope: ScopeEnvelope, meta: Header, retention: Retention = NOTHING_SET) -> Decision:
+def decide_forget(
+    envelope: ScopeEnvelope, meta: Header, retention: Retention = NOTHING_SET, rights: Rights = NO_RIGHTS
+) -> Decision:
     """Whether this request may forget this record: pure, total, and a denial unless every row is satisfied.
 
     The rows of :func:`~nsstore.policy.decide.decide` by equality alone, since a grant opens reading and
-    never erasing; the current branch and baseline; and no hold.
+    never erasing; the current branch and baseline, by equality or, where the owner's policy has memory
+    follow the code's history, by that; and no hold.
     """
-    own = decide(envelope, meta)
+    own = decide(envelope, meta, rights.of_history() if type(rights) is Rights else NO_RIGHTS)
     if not own.allowed or own.stale:
         return denied(own.reason)
     if retention.unknown:

@@ -216,6 +216,10 @@ class Rights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """The same rights, less all that does not make another session's state document one's own."""
         return _of_documents(self) if self.grants else self
 
+    def of_history(self) -> Rights:
+        """The same rights, less all but that memory follows the code's history."""
+        return _of_history(self) if self.grants else self
+
     def sessions_of(self, envelope: ScopeEnvelope) -> tuple[Source, ...]:
         """Which other sessions this request may read from, whatever its other rows then say.
 
@@ -264,13 +268,15 @@ def _own(rights: Rights, envelope: ScopeEnvelope) -> tuple[Opens, ...]:
 @lru_cache(maxsize=64)
 def _of_documents(rights: Rights) -> Rights:
     across = Opens(state_across_sessions=True)
-    return Rights(
-        grants=tuple(
-            msgspec.structs.replace(one, opens=across)
-            for one in rights.grants
-            if one.opens.state_across_sessions
-        )
-    )
+    kept = (one for one in rights.grants if one.opens.state_across_sessions)
+    return Rights(grants=tuple(msgspec.structs.replace(one, opens=across) for one in kept))
+
+
+@lru_cache(maxsize=64)
+def _of_history(rights: Rights) -> Rights:
+    history = Opens(lineage=True)
+    kept = (one for one in rights.grants if one.opens.lineage)
+    return Rights(grants=tuple(msgspec.structs.replace(one, opens=history) for one in kept))
 
 
 def _check_ids(

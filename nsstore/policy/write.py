@@ -23,8 +23,8 @@ def decide_write(
     exactly the own branch, baseline, tool context and task; each superseded record readable and
     current, of the same area and key, not more sensitive, not less open; and no privacy beyond the
     own project, which needs a grant (``docs/design.md`` §4, §5). Rights open what may be superseded,
-    as they open what may be read, and nothing of what is written; of a state document they open only
-    another session's version of the own one.
+    as they open what may be read, and nothing of what is written; another user's record is never
+    superseded, and of a state document they open only another session's version of the own one.
     """
     own = decide(envelope, meta)
     if not own.allowed or own.stale:
@@ -53,6 +53,8 @@ def _over(envelope: ScopeEnvelope, new: Header, old: Header | None, rights: Righ
         return Reason.SUPERSEDES_NOT_VISIBLE
     if seen.stale:
         return Reason.SUPERSEDES_STALE
+    if old.user_id != new.user_id:
+        return Reason.OTHER_USER
     if old.key != new.key:  # a memory record's is None, so this tells the areas apart too
         return Reason.SUPERSEDES_OTHER_KEY
     if old.sensitivity.rank > new.sensitivity.rank:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 from nsstore import layout
@@ -56,7 +56,7 @@ def begin(
             raise Refused(THERE, reason="owner")
         with root.make_dir(folder) as where:
             if file_name in where.names():
-                with root.make_dir(f"quarantine/{token_hex(8)}", flush=True) as aside:
+                with root.make_dir(f"quarantine/{os.urandom(8).hex()}", flush=True) as aside:
                     where.move(file_name, aside, file_name)
             owner = Owner(store_id=trust.store_id.hex(), name=name, public=signer.public)
             save_owner(trust.home, owner)

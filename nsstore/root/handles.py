@@ -77,7 +77,8 @@ class Handle:
         try:
             if steps.hook is not None:
                 steps.hook("fsync")
-            system.fsync(self.fd)
+            if self.root.flushes:
+                system.fsync(self.fd)
         except OSError as err:
             raise failure("flushing to disk", err) from None
 

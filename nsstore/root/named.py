@@ -16,6 +16,7 @@ from typing import Self
 
 from nsstore.errors import InvalidInput, SystemFailure
 from nsstore.root import system
+from nsstore.root.places import overlap
 from nsstore.root.steps import step
 
 TAKEN = "{} must be a new file: something has that name already"
@@ -127,15 +128,16 @@ class NewNamed:
 
 
 def require_outside(path: str, what: str, *roots: str) -> None:
-    """Require that a name lies in none of these directories, wherever links lead.
+    """Require that a name lies in none of these directories nor around one, whatever links are on its way.
 
     Raises :class:`InvalidInput`.
     """
+    whole = os.path.abspath(path)
     try:
-        folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
+        inside = any(overlap(whole, root) for root in roots)
     except ValueError as err:
         raise _failed(f"writing {what}", err) from None
-    if any(os.path.commonpath((folder, root)) == root for root in map(os.path.realpath, roots)):
+    if inside:
         raise InvalidInput(f"{what} must lie outside the store and its trust home")
 
 
@@ -170,8 +172,8 @@ def fill_standard_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor, which is this one
 
 
-def write_new(path: str, raw: bytes, what: str) -> None:
-    """Make a file of mode 0600 that was not there, whole and durable; a failure leaves none.
+def write_new(path: str, raw: bytes, what: str, mode: int = 0o600) -> None:
+    """Make a file that was not there, private unless ``mode`` says otherwise, whole and durable, or none.
 
     Raises :class:`InvalidInput` if the name is taken, if only by a link that leads nowhere.
     """
@@ -185,7 +187,7 @@ def write_new(path: str, raw: bytes, what: str) -> None:
             with contextlib.ExitStack() as unlink:
                 unlink.callback(os.unlink, name, dir_fd=where)
                 with os.fdopen(fd, "wb") as file:
-                    os.fchmod(fd, 0o600)
+                    os.fchmod(fd, mode)
                     file.write(raw)
                     file.flush()
                     os.fsync(fd)

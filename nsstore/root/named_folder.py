@@ -1,7 +1,8 @@
 """Folders that a person names: one that an import reads, and one that an export makes.
 
-The name of the folder is the person's own, so links in it are followed. What lies beneath is somebody
-else's: no link is followed there, no other file system entered, and nothing but a regular file opened.
+The name of the folder is the person's own, so links on the way to it are followed. What lies beneath is
+somebody else's: no link is followed there, no other file system entered, and nothing read but a regular file
+that has no second name, since that may be a file of anywhere. What is made is never put through a link.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Literal, NamedTuple, Self
 
-from nsstore.errors import InvalidInput, SystemFailure
+from nsstore.errors import EscapeError, InvalidInput, SystemFailure
 from nsstore.root import system
 from nsstore.root.named import TAKEN
 from nsstore.root.opener import DIRECTORY, best_opener
@@ -24,6 +25,8 @@ MAX_DEPTH: Final = 64
 MAX_PATH: Final = 4_000
 """Bytes of a path beneath the folder: the system takes 4,095."""
 LINKED: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EXDEV})
+HARD: Final = "it has a second name (a hard link), so it may be a file of somewhere else: import a copy of it"
+NOT_FREE: Final = "{} must be absent or an empty directory, not a link: nothing is overwritten"
 
 What = Literal["file", "link", "special", "elsewhere", "deep", "closed", "passed"]
 
@@ -84,7 +87,8 @@ class NamedFolder:
     def read(self, path: str, limit: int) -> bytes:
         """The bytes of one file, at most ``limit`` + 1, which show that it is longer.
 
-        Raises :class:`InvalidInput` for what is no regular file (any more), :class:`SystemFailure`.
+        Raises :class:`InvalidInput` for what is no regular file (any more), :class:`EscapeError` for one that
+        has a second name, :class:`SystemFailure`.
         """
         try:
             step("open")
@@ -94,8 +98,11 @@ class NamedFolder:
                 raise InvalidInput("a link stands on its way, and links are not followed") from None
             raise _failed("opening it", err) from None
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
                 raise InvalidInput("it is no regular file")
+            if found.st_nlink > 1:
+                raise EscapeError(HARD)
             raw = bytearray()
             while len(raw) <= limit and (more := os.read(fd, limit + 1 - len(raw))):
                 raw += more
@@ -142,7 +149,8 @@ class NamedFolder:
 class NewFolder:
     """A directory that was absent or empty, filled with new files; one that is not finished is taken back.
 
-    It has mode 0700 and its files 0600. Raises :class:`InvalidInput` if anything is in it already.
+    It has mode 0700 and its files 0600. Raises :class:`InvalidInput` if anything is in it already, and for a
+    link.
     """
 
     def __init__(self, path: str, what: str) -> None:
@@ -154,14 +162,14 @@ class NewFolder:
                 step("mkdir")
                 os.mkdir(self._path, 0o700)
                 self._made = True
-            self._fd = os.open(self._path, DIRECTORY | os.O_CLOEXEC)
-        except NotADirectoryError:
-            raise InvalidInput(f"{what} must be a directory, or a name that nothing has") from None
+            self._fd = os.open(self._path, DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (OSError, ValueError) as err:
+            if isinstance(err, OSError) and err.errno in LINKED:
+                raise InvalidInput(NOT_FREE.format(what)) from None
             raise _failed(f"making {what}", err) from None
         if os.listdir(self._fd):
             os.close(self._fd)
-            raise InvalidInput(f"{what} must be absent or an empty directory: nothing is overwritten")
+            raise InvalidInput(NOT_FREE.format(what))
 
     def write(self, name: str, raw: bytes) -> None:
         """Make one file that was not there."""
@@ -205,8 +213,10 @@ class NewFolder:
 
 def require_free(path: str, what: str) -> None:
     """Require that nothing is there, or an empty directory. Raises :class:`InvalidInput`."""
-    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        raise InvalidInput(f"{what} must be absent or an empty directory: nothing is overwritten")
+    whole = os.path.abspath(path)  # without a slash at its end, which would lead through a link
+    free = not os.path.islink(whole) and os.path.isdir(whole) and not os.listdir(whole)
+    if os.path.lexists(whole) and not free:
+        raise InvalidInput(NOT_FREE.format(what))
 
 
 def is_folder(path: str) -> bool:

@@ -107,31 +107,32 @@ def remove_empty(path: str | os.PathLike[str]) -> None:
         os.rmdir(check_path(path))
 
 
-def make_private(path: str) -> None:
+def make_private(path: str, *, flush: bool = True) -> None:
     """Make a directory and its missing parents, durable and 0700 under any umask; an empty one gets 0700.
 
-    Raises ``OSError``.
+    Without ``flush`` nothing of it is durable yet. Raises ``OSError``.
     """
-    if not _made(path) and not os.listdir(path):
+    if not _made(path, flush=flush) and not os.listdir(path):
         os.chmod(path, 0o700)
 
 
-def _made(path: str, *, again: bool = True) -> bool:
+def _made(path: str, *, flush: bool, again: bool = True) -> bool:
     """Make a directory; ``False`` if it was there. Another process may make the same parents meanwhile."""
     try:
         step("mkdir")
         os.mkdir(path, 0o700)
     except FileNotFoundError:
         parent = os.path.dirname(path.rstrip("/"))
-        if parent in {"", path} or not (_made(parent) or again):
+        if parent in {"", path} or not (_made(parent, flush=flush) or again):
             raise
-        return _made(path, again=False)
+        return _made(path, flush=flush, again=False)
     except OSError:  # it is there, or (on macOS) is `/`
         if not os.path.isdir(path):
             raise
         return False
     os.chmod(path, 0o700)
-    _flush(os.path.dirname(path.rstrip("/")))
+    if flush:
+        _flush(os.path.dirname(path.rstrip("/")))
     return True
 
 
@@ -164,6 +165,11 @@ def in_memory() -> str | None:
 def in_repository(path: str) -> bool:
     """Whether a directory, or one around it, is a git checkout."""
     return any(os.path.lexists(os.path.join(at, ".git")) for at in _passed(os.path.realpath(path)))
+
+
+def carried(path: str) -> bool:
+    """Whether a file lies in a git checkout, or is reached through one: whoever fills that could bring it."""
+    return any(os.path.lexists(os.path.join(at, ".git")) for at in _passed(check_path(path)))
 
 
 def _identity(path: str) -> object:

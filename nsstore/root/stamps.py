@@ -1,7 +1,8 @@
 """Stamps: whether files and directories are as they were, without reading them again.
 
 A stamp proves nothing about what is in a file; it only spares asking again what was asked before. What
-changed within the last moment may change again under the same stamp, so it is not settled yet.
+changed within the last moment may change again under the same stamp, so it is not settled yet. A link has
+the stamp of both, of itself and of what it leads to.
 """
 
 from __future__ import annotations
@@ -16,22 +17,35 @@ from nsstore.root.checks import SETTLED_NS
 
 Stamp = tuple[int, ...]
 _NOTHING: Final[Stamp] = ()
-WHOLE: Final = 6
+_MODE: Final = 2
+_IDENTITY: Final = 4  # so many of them say what it is and whose
+_CHANGED: Final = 6
+_WHOLE: Final = 7
 
 
 def stamp(path: str) -> Stamp:
     """What the system says of a name: equal as long as nothing about it changed; empty if it is not there."""
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except (OSError, ValueError):
-        return _NOTHING
-    return found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return _stamp(path, _WHOLE)
 
 
 def identity_stamp(path: str) -> Stamp:
-    """As :func:`stamp`; of a directory only which one it is, whatever happens in it."""
-    found = stamp(path)
-    return found[:3] if found and stat.S_ISDIR(found[2]) else found
+    """As :func:`stamp`; of a directory only which one it is and whose, whatever happens in it."""
+    return _stamp(path, _IDENTITY)
+
+
+def _stamp(path: str, of_folder: int) -> Stamp:
+    own = _seen(path, of_folder, follow=False)
+    linked = bool(own) and stat.S_ISLNK(own[_MODE])
+    return own + _seen(path, of_folder, follow=True) if linked else own
+
+
+def _seen(path: str, of_folder: int, *, follow: bool) -> Stamp:
+    try:
+        one = os.stat(path, follow_symlinks=follow)
+    except (OSError, ValueError):
+        return _NOTHING
+    seen = one.st_dev, one.st_ino, one.st_mode, one.st_uid, one.st_size, one.st_mtime_ns, one.st_ctime_ns
+    return seen[:of_folder] if stat.S_ISDIR(one.st_mode) else seen
 
 
 def moment() -> int:
@@ -41,21 +55,26 @@ def moment() -> int:
 
 def settled(stamps: Iterable[Stamp], began: int) -> bool:
     """Whether nothing changed since a moment before ``began``, so that any change since then shows."""
-    newest = max((one[-1] for one in stamps if len(one) == WHOLE), default=0)
+    newest = max((when for one in stamps for when in one[_CHANGED::_WHOLE]), default=0)
     return newest + SETTLED_NS < began
 
 
 def folders_below(path: str, most: int) -> tuple[str, ...] | None:
-    """A directory and every one below it, links not followed; ``None`` for more than ``most``.
+    """A directory and every one below it; ``None`` for more than ``most``, and where there are links below.
 
-    Nothing where there is no directory. Whatever is made, replaced or removed in one changes its stamp.
+    Nothing where there is no directory. Whatever is made, replaced or removed in one changes its stamp, but
+    for what a link leads to.
     """
     found, waiting = list[str](), [path]
     while waiting:
         at = waiting.pop()
         try:
             with os.scandir(at) as entries:
-                waiting += [one.path for one in entries if one.is_dir(follow_symlinks=False)]
+                for one in entries:
+                    if one.is_symlink():
+                        return None
+                    if one.is_dir():
+                        waiting.append(one.path)
         except OSError:
             continue
         found.append(at)

@@ -6,11 +6,15 @@ import ctypes
 import errno
 import os
 import re
+import struct
 import sys
 from typing import Final
 
 OPENAT2: Final = 437
 RENAMEAT2: Final = 316 if os.uname().machine == "x86_64" else 276  # where the C library has no name for it
+STATX: Final = {"x86_64": 332, "aarch64": 291, "riscv64": 291}  # as well
+AT_EMPTY_PATH: Final = 0x1000
+STATX_BTIME: Final = 0x800
 RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08  # NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS, BENEATH
 RENAME_NOREPLACE: Final = 1
 RENAME_EXCL: Final = 4  # macOS
@@ -128,6 +132,26 @@ def has_exact_times(magic: int) -> bool:
     """
     found = re.match(r"(\d+)\.(\d+)", os.uname().release)
     return LINUX and found is not None and (int(found[1]), int(found[2])) >= (6, 13) and magic in EXACT_TIMES
+
+
+def birth(fd: int) -> int | None:
+    """When what ``fd`` is open on was made, in nanoseconds; ``None`` where system or file system keep none.
+
+    Nobody can set it but whoever writes the disk itself, and a new file never has that of an old one.
+    """
+    if not LINUX:
+        told: float = getattr(os.fstat(fd), "st_birthtime", 0.0)
+        return round(told * 10**9) or None
+    found = ctypes.create_string_buffer(256)  # struct statx
+    args = (fd, b"", AT_EMPTY_PATH, STATX_BTIME, found)
+    if hasattr(_libc, "statx"):
+        done: int = _libc.statx(*args)
+    else:
+        number = STATX.get(os.uname().machine)
+        done = -1 if number is None else _libc.syscall(number, *args)
+    (mask,) = struct.unpack_from("=I", found, 0)
+    seconds, nanoseconds = struct.unpack_from("=qI", found, 80)
+    return (seconds * 10**9 + nanoseconds or None) if done == 0 and mask & STATX_BTIME else None
 
 
 def umask() -> int:

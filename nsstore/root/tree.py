@@ -46,6 +46,7 @@ class Root:
         self.fd = -1
         self.path = path
         self.what = what
+        self.flushes = True
         found = os.fstat(fd)
         self.device, self.inode, self.owner = found.st_dev, found.st_ino, os.geteuid()
         require_directory(found, self.device, self.owner, what)
@@ -109,23 +110,27 @@ class Root:
         opener: Opener | None = None,
         unnamed: bool | None = None,
         what: str = "the store",
+        flushes: bool = True,
     ) -> Self:
         """Open a directory as a root, making it and its parents if absent, private in any case.
 
-        An existing directory has to be empty or already private to be taken.
+        An existing directory has to be empty or already private to be taken. Without ``flushes`` nothing in
+        it is ever made durable: for what nobody keeps.
         """
         refuse_windows()
         given = check_path(path)
         try:
-            make_private(given)
+            make_private(given, flush=flushes)
         except NotADirectoryError:
             raise InvalidInput("the root of a store must be a directory, and lie in directories") from None
         except OSError as err:
             raise failure(f"making {what}", err) from None
         try:
-            return cls.open(given, opener=opener, unnamed=unnamed, what=what)
+            made = cls.open(given, opener=opener, unnamed=unnamed, what=what)
         except FileNotFoundError as err:  # removed by somebody since it was made
             raise failure(f"making {what}", err) from None
+        made.flushes = flushes
+        return made
 
     def top(self) -> Dir:
         """The root directory itself, as a handle of its own."""
@@ -248,7 +253,8 @@ class Root:
         """Flush the whole file system the root is on."""
         try:
             step("syncfs")
-            system.syncfs(self.fd)
+            if self.flushes:
+                system.syncfs(self.fd)
         except OSError as err:
             raise failure("flushing to disk", err) from None
 

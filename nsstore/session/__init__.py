@@ -2,8 +2,9 @@
 
 from nsstore.session.documents import StateDocuments
 from nsstore.session.evidence import Evidence, Given, Statement, Truth, TruthSource
+from nsstore.session.listing import Listing
 from nsstore.session.opened import OpenStore, open_store
-from nsstore.session.session import Listing, Session
+from nsstore.session.session import Session
 
 __all__ = [
     "Evidence",

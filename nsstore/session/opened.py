@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
+from nsstore.gate import UNTESTED, Gate
 from nsstore.root import Root, is_free
 from nsstore.scope import Purpose, Sensitivity
 from nsstore.search.engine import Searcher
@@ -19,13 +20,25 @@ from nsstore.writers.template import forget_templates
 
 
 class OpenStore(Store):
-    """A store and its views; :meth:`bind` is the only way to a record."""
+    """A store and its views; :meth:`bind` is the only way to a record.
+
+    Search is closed in it until :attr:`gate` is another one.
+    """
 
     def __init__(self, root: Root, trust: Trust) -> None:
         super().__init__(root, trust)
         self._searcher = Searcher(weakref.proxy(self))
         self.recall = self._searcher.spool.recall
         self.on_forget += [self._searcher.forget, forget_templates]
+
+    @property
+    def gate(self) -> Gate:
+        """Whether search is open here: to everybody, or to whom the owner named."""
+        return self._searcher.gate
+
+    @gate.setter
+    def gate(self, gate: Gate) -> None:
+        self._searcher.gate = gate
 
     def settle(self) -> None:
         """Wait until every view that is being folded in the background is folded."""
@@ -98,14 +111,16 @@ def open_store(
     *,
     create: bool = False,
     trust_home: str | os.PathLike[str] | None = None,
+    gate: Gate = UNTESTED,
 ) -> OpenStore:
     """Open the store at ``path``; with ``create``, make it first where the directory is absent or empty.
 
-    Opening makes nothing. The trust home is ``trust_home``, else ``NSSTORE_TRUST_HOME``, else the
-    user's state directory. Raises :class:`InvalidInput` if there is no store, :class:`Refused` if
-    its keys are not here, it is bound to another place, or ``create`` would put an empty store in the
-    place of one that was written to and is gone.
+    Opening makes nothing, and tests nothing: search is as open as ``gate`` says. The trust home is
+    ``trust_home``, else ``NSSTORE_TRUST_HOME``, else the user's state directory. Raises
+    :class:`InvalidInput` if there is no store, :class:`Refused` if its keys are not here, it is bound to
+    another place, or ``create`` would put an empty store in the place of one that was written to and is gone.
     """
-    if create and is_free(path):
-        return OpenStore(*create_root(path, trust_home))
-    return OpenStore(*open_root(path, trust_home))
+    made = create and is_free(path)
+    store = OpenStore(*(create_root if made else open_root)(path, trust_home))
+    store.gate = gate
+    return store

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeVar, cast
 
-import msgspec
-
 from nsstore.audit import AuditEvent, EventKind
 from nsstore.errors import InvalidInput, NotVisible
 from nsstore.scope import (
@@ -21,25 +19,17 @@ from nsstore.scope import (
 from nsstore.search.engine import MAX_HITS, Answer, Searcher
 from nsstore.session.documents import StateDocuments
 from nsstore.session.evidence import Evidence, TruthSource, gather
+from nsstore.session.listing import Listing, Page
+from nsstore.session.versions import related
 from nsstore.store import Found, Sight, Store, answered, found_of
 from nsstore.writers.forget import ForgetReceipt, forget_wanted
 from nsstore.writers.memory import remember, remember_one
 from nsstore.writers.note import Note, Receipt
+from nsstore.writers.rehearsal import rehearse
 
 DENIED_REASON = "not_in_scope"
 NONE: Final[tuple[str, ...]] = ()
 Seen = TypeVar("Seen")
-
-
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """Readable records, newest first; ``total`` counts the readable ones, listed here or not.
-
-    ``older`` counts those behind the last one that is listed.
-    """
-
-    items: tuple[Found, ...]
-    total: int
-    older: int
 
 
 class Session:
@@ -100,7 +90,7 @@ class Session:
             expires_at=expires_at,
             ttl=ttl,
         )
-        return remember_one(self._store, self.envelope, self._ns, note)
+        return remember_one(self._store, self.envelope, self._ns, note, self._searcher.holding)
 
     def remember_many(self, notes: Iterable[Note | str]) -> list[Receipt]:
         """Write many notes with one flush for up to 256 of them; receipts come in the same order.
@@ -109,7 +99,15 @@ class Session:
         """
         if isinstance(notes, str) or not isinstance(cast("object", notes), Iterable):
             raise InvalidInput("notes must be a list of texts or Notes")
-        return remember(self._store, self.envelope, [_note(one) for one in notes])
+        checked = [_note(one) for one in notes]
+        return remember(self._store, self.envelope, checked, self._searcher.holding)
+
+    def rehearse(self, notes: Iterable[Note]) -> list[bool]:
+        """Decide each note as :meth:`remember_many` would, and write no record: whether it is there already.
+
+        Raises as that does.
+        """
+        return rehearse(self._store, self.envelope, notes, self._searcher.holding)
 
     def get(self, record_id: str) -> Found:
         """The record with this id, proven just now, if this scope may read it.
@@ -134,31 +132,33 @@ class Session:
         return found
 
     def list(
-        self, *, limit: int = 100, include_superseded: bool = False, before: str | None = None
+        self,
+        *,
+        limit: int = 100,
+        include_superseded: bool = False,
+        before: str | None = None,
+        every_session: bool = False,
     ) -> Listing:
-        """The newest readable records, at most ``limit``, each proven just now.
+        """The newest readable records of this session, at most ``limit``, each proven just now.
 
         ``before`` goes on where an earlier list ended: only what is older than that record is listed.
-        Raises :class:`InvalidInput` for a limit outside 1 to 1,000, :class:`NotVisible` as :meth:`get`
-        for ``before``.
+        With ``every_session`` they are the current ones of every session of the user's project that
+        rights open to this one; a damaged one of the others is left out, and told. Raises
+        :class:`InvalidInput` for a limit outside 1 to 1,000, :class:`NotVisible` as :meth:`get` for
+        ``before``.
         """
         if type(limit) is not int or not 1 <= limit <= MAX_HITS:
             raise InvalidInput(f"limit must be an integer from 1 to {MAX_HITS}")
         if before is not None:
             check_record_id("before", before)
 
-        def look(sight: Sight) -> Listing | None:
-            readable = list(sight.newest_first())
-            if before is not None and before not in readable:
-                return None
-            hidden = frozenset[str]() if include_superseded else sight.superseded()
-            older = readable if before is None else readable[readable.index(before) + 1 :]
-            ids = [record_id for record_id in older if record_id not in hidden]
-            items = tuple(self._found(sight, record_id, "list") for record_id in ids[:limit])
-            total = sum(record_id not in hidden for record_id in readable)
-            return Listing(items=items, total=total, older=len(ids) - len(items))
+        page = Page(limit=limit, include_superseded=include_superseded, before=before)
 
-        listing = self._answered(look)
+        def of_every_session(own: Sight) -> Listing | None:
+            sights, incomplete = self._searcher.sights(own)
+            return page.of_every_session(own, sights, incomplete=incomplete)
+
+        listing = self._answered(of_every_session if every_session else page.of_own)
         if listing is None:
             raise self._not_visible("list", before or "")
         self._audit(EventKind.LISTED, "list", tuple(item.record_id for item in listing.items))
@@ -167,10 +167,20 @@ class Session:
     def search(self, text: str, *, k: int = 10) -> Answer:
         """The ``k`` best records for a text, ranked among exactly the records this scope may read.
 
-        Any text is plain words. Raises :class:`InvalidInput`, :class:`IntegrityError`.
+        Any text is plain words. Raises :class:`InvalidInput`, :class:`IntegrityError`, and
+        :class:`Refused` (``gate_closed``) as long as the self-test of this build is not green here, unless
+        the owner let this asker search all the same.
         """
-        told, self._told = self._told, True
-        return self._searcher.search(self.envelope, text, k=k, told=told)
+        answer = self._searcher.search(self.envelope, text, k=k, told=self._told)
+        self._told = True
+        return answer
+
+    def require_search(self) -> None:
+        """Require that search is open to this session, as whoever searches for it by other means has to.
+
+        Raises :class:`Refused` as :meth:`search`.
+        """
+        self._searcher.admit(self.envelope)
 
     def evidence(self, topic: str, *, sources: Sequence[TruthSource] = (), k: int = 5) -> Evidence:
         """What the sources of truth say about a topic now, and beneath it the ``k`` best records, apart.
@@ -191,8 +201,10 @@ class Session:
             sight = self._searcher.holding(own, record_id)
             if not sight.decision(record_id).allowed:
                 return ()
-            related = _related(sight, record_id)
-            return tuple(self._found(sight, one, "history") for one in sight.newest_first() if one in related)
+            user = sight.leaf.place.ns.dimensions[1]
+            open_ones, _ = self._searcher.sights(own)
+            others = [one for one in open_ones if one.leaf.place.ns.dimensions[1] == user]
+            return tuple(self._found(at, one, "history") for at, one in related(others, record_id))
 
         versions = self._answered(look)
         if not versions:
@@ -204,11 +216,11 @@ class Session:
         """Forget a record of this very scope for good, with those it took the place of.
 
         When this returns no byte of it is left in the store or its views, and nothing brings it back.
-        With ``only_this`` an older version stays, and is current again, as another agent's always does;
-        it is refused where a newer one would stay beside it. ``dry_run`` says what would go. A grant
-        opens reading and never this. Raises :class:`NotVisible` as :meth:`get`, :class:`Refused` for what
-        is held (``legal_hold``) or of another branch or baseline, :class:`IntegrityError`,
-        :class:`SystemFailure`.
+        With ``only_this`` an older version stays, and is current again, as another agent's or session's
+        always does: ``back`` of the receipt names it. It is refused where a newer one would stay beside
+        it. ``dry_run`` says what would go. A grant opens reading and never this. Raises
+        :class:`NotVisible` as :meth:`get`, :class:`Refused` for what is held (``legal_hold``) or of
+        another branch or baseline, :class:`IntegrityError`, :class:`SystemFailure`.
         """
         check_record_id("record_id", record_id)
         return forget_wanted(
@@ -220,6 +232,7 @@ class Session:
             verb="forget",
             only_these=only_this,
             dry_run=dry_run,
+            elsewhere=self._searcher.holding,
         )
 
     def _answered(self, look: Callable[[Sight], Seen]) -> Seen:
@@ -245,21 +258,6 @@ class Session:
                 count=len(ids),
             ),
         )
-
-
-def _related(sight: Sight, record_id: str) -> frozenset[str]:
-    """What a record supersedes or is superseded by, through any number of readable steps."""
-    links: dict[str, set[str]] = {}
-    for one in sight.newest_first():
-        for old in sight.tag(one).supersedes:
-            links.setdefault(one, set()).add(old)
-            links.setdefault(old, set()).add(one)
-    related, waiting = {record_id}, [record_id]
-    while waiting:
-        fresh = links.get(waiting.pop(), set()) - related
-        related |= fresh
-        waiting += fresh
-    return frozenset(related)
 
 
 def _given(values: Iterable[str]) -> tuple[str, ...]:

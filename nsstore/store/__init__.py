@@ -1,8 +1,9 @@
 """Keeps records: publish, read, forget, recover one namespace; whatever is not proven is not served."""
 
 from nsstore.store.answers import ADVISORY, Found, Provenance, found_of, provenance_of
-from nsstore.store.below import Below, Erasure, expire, forget_below
+from nsstore.store.below import Below, Erasure, forget_below
 from nsstore.store.entry import recover
+from nsstore.store.expiring import expire
 from nsstore.store.forget import Choose, Chosen, Forgot, forget
 from nsstore.store.leaf import Leaf
 from nsstore.store.making import create_root, move, open_root

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -234,7 +234,7 @@ def _lines(entry: Entry, verdict: Verdict, loss: Loss, number: int) -> list[Line
         made.append(line)
 
     if ledger.seq < 0:
-        nonce = secrets.token_hex(16)
+        nonce = os.urandom(16).hex()
         add(Genesis(seq=0, area=loss.area, ids=loss.ids, nonce=nonce, prev=ZERO))
     for line in verdict.recovered:
         ledger.apply(line)
@@ -245,7 +245,7 @@ def _lines(entry: Entry, verdict: Verdict, loss: Loss, number: int) -> list[Line
             statement=number,
             gives_up=loss.gives_up,
             head=loss.head,
-            nonce=secrets.token_hex(16),
+            nonce=os.urandom(16).hex(),
             prev=ledger.head.hex(),
         )
     )

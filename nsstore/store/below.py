@@ -1,8 +1,8 @@
-"""What the owner forgets at once: a session, a project, a user; and what has expired."""
+"""What the owner forgets at once: a session, a project, a user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -11,7 +11,7 @@ import msgspec
 from nsstore.clock import utc_now
 from nsstore.errors import EscapeError, IntegrityError, InvalidInput, Refused
 from nsstore.ledger import Ledger
-from nsstore.policy import ReadClass, expiry_clock, is_held
+from nsstore.policy import is_held
 from nsstore.record import Header
 from nsstore.scope import Area, Namespace, check_dimension
 from nsstore.store.entry import recover
@@ -19,7 +19,7 @@ from nsstore.store.erase import claimed, erase_leftovers
 from nsstore.store.forget import Chosen, forget
 from nsstore.store.leaf import Leaf
 from nsstore.store.namespaces import survey_names
-from nsstore.store.reading import Vanished, read_member, tag
+from nsstore.store.reading import Vanished, read_member
 from nsstore.store.rights import NOT_KNOWN
 from nsstore.store.store import Store
 
@@ -100,8 +100,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     mac: str | None = None
 
 
-class _Look(msgspec.Struct, kw_only=True):
-    """What was seen of the members that are to go."""
+class Look(msgspec.Struct, kw_only=True):
+    """What was seen of one namespace: the members that are to go, and how many stay, and why."""
 
     chosen: Chosen
     held: int = 0
@@ -109,7 +109,7 @@ class _Look(msgspec.Struct, kw_only=True):
     damaged: int = 0
 
 
-Select = Callable[[Leaf, Ledger], _Look]
+Select = Callable[[Leaf, Ledger], Look]
 
 
 def forget_below(
@@ -126,10 +126,10 @@ def forget_below(
     such records goes as well, if it says whose it is.
     """
 
-    def select(leaf: Leaf, ledger: Ledger) -> _Look:
+    def select(leaf: Leaf, ledger: Ledger) -> Look:
         return _all_of(leaf, ledger, below, even_damaged=even_damaged)
 
-    done = _run(store, below, select, "forget", dry_run=dry_run, leave_held=leave_held, skip=even_damaged)
+    done = run(store, below, select, "forget", dry_run=dry_run, leave_held=leave_held, skip=even_damaged)
     if not dry_run:
         held = store.kept(below.tenant).held
 
@@ -141,22 +141,13 @@ def forget_below(
     return done
 
 
-def expire(store: Store, below: Below, *, dry_run: bool = False) -> tuple[Erasure, ...]:
-    """Forget every expired record and the versions it took the place of, but for what is held.
-
-    What took the place of a record that stays is left: without it the older text would be current again.
-    Damaged records and closed namespaces are passed over: what is not proven has no end either.
-    """
-
-    def select(leaf: Leaf, ledger: Ledger) -> _Look:
-        return _expired(leaf, ledger, below)
-
-    return _run(store, below, select, "expire", dry_run=dry_run, leave_held=True, skip=True)
-
-
-def _run(
+def run(
     store: Store, below: Below, select: Select, verb: str, *, dry_run: bool, leave_held: bool, skip: bool
 ) -> tuple[Erasure, ...]:
+    """Forget what ``select`` says of each namespace below: looked at first, and again under its lock.
+
+    ``skip`` passes over closed namespaces. Raises :class:`Refused` for what is held unless ``leave_held``.
+    """
     if store.kept(below.tenant).unknown:
         raise Refused(NOT_KNOWN, reason="holds_unknown")
     spaces = [ns for ns in survey_names(store.root, below.tenant).namespaces if below.reaches(ns)]
@@ -203,7 +194,7 @@ def _wet(leaf: Leaf, select: Select, verb: str, seen: Erasure) -> Erasure:
     """Forget it, as it is under the lock."""
     if not seen.records:
         return seen
-    looks: list[_Look] = []
+    looks: list[Look] = []
 
     def choose(ledger: Ledger) -> Chosen:
         looks.append(select(leaf, ledger))
@@ -229,7 +220,7 @@ def _space(one: Erasure) -> Namespace:
     return Namespace(area=one.area, dimensions=one.ids)
 
 
-def _all_of(leaf: Leaf, ledger: Ledger, below: Below, *, even_damaged: bool) -> _Look:
+def _all_of(leaf: Leaf, ledger: Ledger, below: Below, *, even_damaged: bool) -> Look:
     """Every member of these; one that cannot be proven only where its namespace says whose it is."""
     kept = leaf.store.kept(leaf.place.ns.tenant)
     records, headers, held, damaged = set[str](), list[Header](), 0, 0
@@ -252,53 +243,4 @@ def _all_of(leaf: Leaf, ledger: Ledger, below: Below, *, even_damaged: bool) -> 
         if header.idempotency is not None:
             headers.append(header)
     chosen = Chosen(records=frozenset(records), headers=tuple(headers))
-    return _Look(chosen=chosen, held=held, damaged=damaged)
-
-
-def _expired(leaf: Leaf, ledger: Ledger, below: Below) -> _Look:
-    """The members whose end has come, and what they took the place of, where nothing of that has to stay."""
-    kept = leaf.store.kept(leaf.place.ns.tenant)
-    now = expiry_clock(utc_now(), ledger.newest, kept)
-    tags = {record_id: tag(leaf, ledger, record_id) for record_id in ledger.order}
-    over = {one for one, tagged in tags.items() if tagged.expires_at is not None and tagged.expires_at <= now}
-
-    def goes_with(record_id: str, old: str) -> bool:
-        return old in over or _alike(tags[old].readable, tags[record_id].readable)
-
-    before = {one: [old for old in tagged.supersedes if old in tags] for one, tagged in tags.items()}
-    met = _met(over, lambda one: (old for old in before[one] if goes_with(one, old)))
-    headers, held, may, left = dict[str, Header](), 0, set[str](), 0
-    for record_id in (one for one in ledger.order if one in met):  # what is superseded comes first
-        header = read_member(leaf, ledger, record_id).header
-        if not below.holds(header):
-            continue
-        if is_held(header, kept):
-            held += 1
-            continue
-        headers[record_id] = header
-        if all(old in may and goes_with(record_id, old) for old in before[record_id]):
-            may.add(record_id)
-        elif record_id in over:
-            left += 1
-    records = _met(over & may, lambda one: before[one])
-    spent = tuple(headers[one] for one in records if headers[one].idempotency is not None)
-    return _Look(chosen=Chosen(records=frozenset(records), headers=spent), held=held, left=left)
-
-
-def _met(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
-    """What is come to from some records, step by step; with these."""
-    met, waiting = set(start), list(start)
-    while waiting:
-        fresh = set(following(waiting.pop())) - met
-        met |= fresh
-        waiting += fresh
-    return met
-
-
-def _alike(one: ReadClass, other: ReadClass) -> bool:
-    """Whether records belong to the same scope, however sensitive they are and at whatever commit.
-
-    The end of a record takes nothing with it that others read, for whom it superseded nothing.
-    """
-    own = msgspec.structs.replace(one, sensitivity=other.sensitivity, reportable=other.reportable)
-    return msgspec.structs.replace(own, commit=other.commit) == other
+    return Look(chosen=chosen, held=held, damaged=damaged)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -201,7 +201,7 @@ class Entry:
                 seq=0,
                 area=place.ns.area,
                 ids=place.ns.dimensions,
-                nonce=secrets.token_hex(16),
+                nonce=os.urandom(16).hex(),
                 prev=ZERO,
             )
             self.append(self.line(event), flush=True)

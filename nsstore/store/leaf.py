@@ -273,7 +273,12 @@ class Leaf:
             if not ledger.begins_with(self._classified, self._last_classified):
                 self._classes, self._classified, self._class_set = {}, 0, None
             recalled = self._recalled
-            if not self._classified and recalled is not None and recalled.are_all_of(ledger):
+            if (
+                not self._classified
+                and recalled is not None
+                and recalled.count
+                and recalled.are_all_of(ledger)
+            ):
                 self._classes, self._classified = dict(recalled.firsts()), recalled.count
                 self._last_classified = ledger.order[recalled.count - 1]
             damaged: StoreError | None = None

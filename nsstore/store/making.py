@@ -10,6 +10,7 @@ import msgspec
 
 from nsstore.errors import InvalidInput, Refused
 from nsstore.root import FolderLock, Root, holds, is_free, is_there, lies_in_one_that_holds, remove_empty
+from nsstore.root.scratch import lies_in_scratch
 from nsstore.trust import Trust, create_trust, open_trust, rebind, require_not_lost
 
 STORE_FILE: Final = "store.json"
@@ -31,22 +32,26 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def create_root(
-    path: str | os.PathLike[str], trust_home: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str],
+    trust_home: str | os.PathLike[str] | None = None,
+    *,
+    flushes: bool = True,
 ) -> tuple[Root, Trust]:
     """Make a store in an absent or empty directory: id, keys and binding, in one call.
 
     The claim comes last and replaces nothing: of two processes that make a store at once, one makes
-    it and both open it. Raises :class:`InvalidInput` if something else is there already,
-    :class:`Refused` if a store that was written to was here and is gone.
+    it and both open it. Without ``flushes`` neither root nor trust home is ever made durable: for a store
+    that nobody keeps. Raises :class:`InvalidInput` if something else is there already, :class:`Refused` if
+    a store that was written to was here and is gone.
     """
     if holds(path, STORE_FILE):
         raise InvalidInput("there is a store already")
     if not is_free(path):
         raise InvalidInput(CUT_SHORT if holds(path, RESTORING) else NOT_FREE)
-    if lies_in_one_that_holds(path, STORE_FILE):
+    if lies_in_one_that_holds(path, STORE_FILE) and not lies_in_scratch(path):
         raise InvalidInput("a store is not made inside another one")
     fresh = not is_there(path)
-    root = Root.make(path)
+    root = Root.make(path, flushes=flushes)
     try:
         trust = create_trust(root, trust_home)
     except BaseException as err:

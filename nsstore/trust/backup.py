@@ -7,7 +7,7 @@ an old backup never takes a newer trust home back.
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -66,8 +66,8 @@ def require_long(passphrase: str) -> None:
 def seal(store_id: bytes, stock: Stock, passphrase: str) -> bytes:
     """What a trust home holds, sealed under a passphrase. Raises as :func:`backup`."""
     require_long(passphrase)
-    kdf = Kdf(n=SCRYPT_N, r=8, p=1, salt=secrets.token_hex(16))
-    head = _Head(store_id=store_id.hex(), kdf=kdf, nonce=secrets.token_hex(12))
+    kdf = Kdf(n=SCRYPT_N, r=8, p=1, salt=os.urandom(16).hex())
+    head = _Head(store_id=store_id.hex(), kdf=kdf, nonce=os.urandom(12).hex())
     sealed = cipher(passphrase, kdf).encrypt(
         bytes.fromhex(head.nonce), msgspec.json.encode(stock), msgspec.json.encode(head)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import warnings
 from typing import Final, Literal
 
@@ -22,6 +21,7 @@ from nsstore.root import (
     real_path,
 )
 from nsstore.root.places import folders_in
+from nsstore.root.scratch import lies_in_scratch
 from nsstore.trust.anchors import Anchors
 from nsstore.trust.keys import MISSING, Keys, load_keys, save_keys
 
@@ -81,22 +81,22 @@ def refuse_overlap(home: str, root: str) -> None:
         raise InvalidInput(
             f"the trust home and the root must lie apart, or the root proves itself: set {VARIABLE}"
         )
-    if in_repository(home):
+    if in_repository(home) and not lies_in_scratch(home):
         warnings.warn("the trust home lies inside a repository: keys could be committed", stacklevel=3)
 
 
 def create_trust(root: Root, given: str | os.PathLike[str] | None) -> Trust:
-    """Make store id, keys and binding for a new root, complete and durable.
+    """Make store id, keys and binding for a new root, complete and as durable as the root.
 
     Raises :class:`Refused` if a store that was written to is bound to the path of this root: it
     was lost or removed, and a new one in its place would hide that.
     """
     where = base(given)
     refuse_overlap(where, root.path)
-    store_id = secrets.token_bytes(16)
+    store_id = os.urandom(16)
     try:
         require_not_lost(root.path, where)
-        home = Root.make(os.path.join(where, store_id.hex()), what=WHAT)
+        home = Root.make(os.path.join(where, store_id.hex()), what=WHAT, flushes=root.flushes)
     except StoreError as err:
         if isinstance(err, Refused) or err.retryable:
             raise

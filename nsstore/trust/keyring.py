@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from secrets import token_hex
 from typing import Final
 
 from nsstore.errors import Refused
@@ -56,7 +56,7 @@ def _present(home: Root) -> Keys | None:
     try:
         return Keys.from_bytes(raw)
     except Refused:
-        home.replace(f"{KEYS_FILE}.damaged-{token_hex(4)}", raw)
+        home.replace(f"{KEYS_FILE}.damaged-{os.urandom(4).hex()}", raw)
         return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Final, Literal
@@ -46,8 +46,8 @@ class Keys:
 
     @classmethod
     def new(cls) -> Keys:
-        key_id = secrets.token_hex(4)
-        return cls(key_id, {key_id: secrets.token_bytes(32)})
+        key_id = os.urandom(4).hex()
+        return cls(key_id, {key_id: os.urandom(32)})
 
     def rotated(self) -> Keys:
         """The same keys and a new active one: everything sealed before still verifies."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from secrets import token_hex
 
 import msgspec
 
@@ -75,7 +74,7 @@ def restore(
         if bound is not None and _is_binding(bound):
             _require_bound(bound, store_id, root, "the trust home")
         elif bound is not None:
-            home.replace(f"{BINDING}.damaged-{token_hex(4)}", bound)
+            home.replace(f"{BINDING}.damaged-{os.urandom(4).hex()}", bound)
             bound = None
         done = _add(home, stock)
         if bound is None:

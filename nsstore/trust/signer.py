@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -53,8 +53,8 @@ class Signer:
         """
         if len(passphrase) < backup.MIN_PASSPHRASE:
             raise InvalidInput(f"the passphrase must have at least {backup.MIN_PASSPHRASE} characters")
-        kdf = backup.Kdf(n=backup.SCRYPT_N, r=8, p=1, salt=secrets.token_hex(16))
-        head = _Head(store_id=self._store_id.hex(), public=self.public, kdf=kdf, nonce=secrets.token_hex(12))
+        kdf = backup.Kdf(n=backup.SCRYPT_N, r=8, p=1, salt=os.urandom(16).hex())
+        head = _Head(store_id=self._store_id.hex(), public=self.public, kdf=kdf, nonce=os.urandom(12).hex())
         ciphertext = backup.cipher(passphrase, kdf).encrypt(
             bytes.fromhex(head.nonce), self._private.private_bytes_raw(), msgspec.json.encode(head)
         )

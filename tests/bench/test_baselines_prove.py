@@ -19,7 +19,7 @@ from bench.baselines import (
     OneFlushWrite,
     SyncfsBatch,
 )
-from bench.rounds import TEXT_BYTES, texts
+from nsstore.harness.texts import TEXT_BYTES, texts
 
 ROUNDS = 8
 

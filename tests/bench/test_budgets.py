@@ -65,6 +65,7 @@ def test_times_are_reduced_per_record() -> None:
     assert found.best_us == pytest.approx(1.0)
     assert found.p50_us == pytest.approx(50.5)
     assert found.p99_us == pytest.approx(99.0)
+    assert found.parts_us == pytest.approx([90.5, 70.5, 50.5, 30.5, 10.5])
 
 
 @pytest.mark.parametrize(("ours", "met"), [(100.0, True), (150.0, True), (150.1, False)])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import platform
+import sqlite3
+
 import msgspec
 import pytest
 
+import nsstore
 from bench.budgets import WRITES as BUDGETS
 from bench.budgets import Summary, Verdict, judge
-from bench.report import BenchReport, render, report
+from bench.report import BenchReport, processor, render, report
 
 
 def verdict(number: int, ratio: float) -> Verdict:
@@ -21,7 +25,8 @@ def verdict(number: int, ratio: float) -> Verdict:
 
 def made(*ratios: float, flushes: tuple[float, ...] = (7e-5, 8e-5)) -> BenchReport:
     """A report on the first budgets, one ratio each."""
-    return report(BUDGETS, [verdict(number, ratio) for number, ratio in enumerate(ratios)], "ext4", flushes)
+    verdicts = [verdict(number, ratio) for number, ratio in enumerate(ratios)]
+    return report(BUDGETS, verdicts, "ext4", flushes, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +50,32 @@ def test_the_json_holds_the_whole_report() -> None:
     """What is written for a machine decodes to the report itself."""
     found = made(1.0, 9.0)
     assert msgspec.json.decode(msgspec.json.encode(found), type=BenchReport) == found
+
+
+def test_the_json_says_where_and_of_what() -> None:
+    """A later run finds the version, the time, and what decides how fast a machine is; no commit."""
+    found = made(1.0)
+    assert found.version == nsstore.__version__
+    assert found.made_at.startswith("20")
+    assert found.machine.load == 0.5
+    assert found.machine.cores >= 1
+    assert found.machine.processor
+    assert found.machine.sqlite == sqlite3.sqlite_version
+    assert set(msgspec.to_builtins(found)) == {
+        "format", "version", "made_at", "met", "machine", "verdicts", "unmeasured"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        ("processor : 0\nmodel name\t: AMD EPYC 7R13\nmodel name\t: another\n", "AMD EPYC 7R13"),
+        ("", platform.machine()),
+    ],
+)
+def test_a_processor_has_its_name(told: str, named: str) -> None:
+    """The processor is called as Linux calls it, or by its kind where Linux does not say."""
+    assert processor(told) == named
 
 
 @pytest.mark.parametrize(("flushes", "told"), [((7e-5, 9e-5, 9e-5), False), ((7e-5, 4e-3, 4e-3), True)])

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from bench.keeping import PASS
 from nsstore.cli.main import cli
+from nsstore.gate.testing import VARIABLE as GATE
 
 SCOPE = {
     "NSSTORE_TENANT": "acme",
@@ -22,9 +23,16 @@ SCOPE = {
     "NSSTORE_BRANCH": "-",
     "NSSTORE_BASELINE": "-",
 }
+BY_FLAG = ("store", "tenant", "user", "project", "workspace", "branch", "baseline", "agent")
 _SPLIT: dict[str, Any] = (
     {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
 )  # click 8.1
+
+
+def flags_of(env: Mapping[str, str | None]) -> list[str]:
+    """A scope of variables as flags, but for the session: so a user writes it into a client's settings."""
+    said = {name: env.get(f"NSSTORE_{name.upper()}") for name in BY_FLAG}
+    return [word for name, value in said.items() if value is not None for word in (f"--{name}", value)]
 
 
 class Person:
@@ -35,7 +43,8 @@ class Person:
         self.store = place / "store"
         self.trust = place / "trust"
         self.env: dict[str, str | None] = {name: None for name in os.environ if name.startswith("NSSTORE_")}
-        self.env |= {**SCOPE, "NSSTORE_STORE": str(self.store), "NSSTORE_TRUST_HOME": str(self.trust)}
+        self.env |= {GATE: os.environ.get(GATE), **SCOPE}
+        self.env |= {"NSSTORE_STORE": str(self.store), "NSSTORE_TRUST_HOME": str(self.trust)}
 
     def __call__(self, *args: str, given: str | bytes | None = None, **env: str | None) -> Result:
         """Run one command; what it raises beside an exit is raised here."""

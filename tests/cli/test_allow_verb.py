@@ -1,12 +1,16 @@
 """`nsstore allow`: the owner's word binds a checkout, and nothing else does."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nsstore.cli.exits import EXITS
 from tests.cli.at_terminal import answer
 from tests.cli.conftest import Person
+from tests.cli.test_terminal import at_terminal
 from tests.host.conftest import git, repository
 
 REMOTE = "git@example.com:acme/atlas.git"
@@ -113,3 +117,83 @@ def test_a_whole_project_is_named_by_a_program(
     assert done.exit_code == 3
     assert "--project (NSSTORE_PROJECT)" in done.stderr
     assert person("forget", "--whole", "project", "--unattended", "--project", "atlas").exit_code == 0
+
+
+def without_births(person: Person) -> None:
+    """Make the list as it was written before times of birth were kept."""
+    (file,) = person.trust.rglob("checkouts.json")
+    file.write_text(re.sub(r',"birth":\d+', "", file.read_text()))
+
+
+def test_a_checkout_that_is_only_away_keeps_its_workspace(person: Person, tmp_path: Path) -> None:
+    """On a disk that is not mounted just now it stays bound; whoever names it shares its project alone."""
+    atlas, other = repository(tmp_path / "atlas"), repository(tmp_path / "other")
+    first = person.json("allow", str(atlas), "--project", "atlas", "--unattended")
+    away = atlas.rename(tmp_path / "unmounted")
+    done = person("allow", str(other), "--same-as", str(atlas), "--unattended", "--json")
+    second = json.loads(done.stdout)
+    assert (second["project"], second["workspace"] == first["workspace"]) == ("atlas", False)
+    assert "another directory" in done.stderr
+    away.rename(atlas)
+    assert [one["path"] for one in bound(person)] == [str(atlas), str(other)]
+    assert person.json("allow", str(atlas), "--project", "atlas", "--unattended") == first
+
+
+def test_a_list_of_before_waits_for_the_owner(person: Person, tmp_path: Path) -> None:
+    """Where no birth was kept the owner is asked whether it is the same; only yes keeps the workspace."""
+    atlas = repository(tmp_path / "atlas")
+    first = person.json("allow", str(atlas), "--project", "atlas", "--unattended")
+    without_births(person)
+    code, _ = answer(person, atlas, ["allow"], [("same checkout?", "y")])
+    assert (code, bound(person)[0]["workspace_id"]) == (0, first["workspace"])
+    assert "birth" in bound(person)[0]
+    without_births(person)
+    code, _ = answer(person, atlas, ["allow"], [("same checkout?", "n"), ("Project [", "atlas")])
+    assert code == 0
+    second = bound(person)[0]["workspace_id"]
+    assert second != first["workspace"]
+    without_births(person)
+    third = person.json("allow", str(atlas), "--project", "atlas", "--unattended")
+    assert third["workspace"] == second
+
+
+def told(person: Person) -> list[dict[str, Any]]:
+    """What the audit was told of checkouts."""
+    lines = map(json.loads, person.ok("audit", "--json").splitlines())
+    return [one for one in lines if one["verb"] == "allow"]
+
+
+def test_the_audit_is_told(person: Person, tmp_path: Path) -> None:
+    """Binding and letting go are events of the tenant: who, which project, and whether somebody was asked."""
+    atlas = repository(tmp_path / "atlas", REMOTE)
+    first = person.json("allow", str(atlas), "--project", "atlas", "--unattended")
+    person.ok("allow", str(atlas), "--project", "atlas", "--unattended")
+    person.ok("allow", str(atlas), "--end")
+    answer(person, atlas, ["allow"], [("Project [", "")])
+    bind, end, again = told(person)
+    assert (bind["event"], end["event"], again["event"]) == ("granted", "revoked", "granted")
+    assert (bind["reason"], end["reason"], again["reason"]) == ("unattended", "unattended", "terminal")
+    assert bind["scope"] == {
+        "tenant_id": "acme", "user_id": "ada", "project_id": "atlas", "workspace_id": first["workspace"],
+    }  # fmt: skip
+    assert bind["digest"] == end["digest"] == again["digest"]
+    assert str(tmp_path) not in person.ok("audit", "--json")
+    assert "allow by ada atlas" in at_terminal(person, "audit", columns=200)
+    assert person("audit", "verify").exit_code == 0
+
+
+def test_what_the_audit_does_not_take_is_not_bound(person: Person, tmp_path: Path) -> None:
+    """Without a tenant to tell, or where its audit takes nothing, nothing is bound or let go of."""
+    atlas, other = repository(tmp_path / "atlas"), repository(tmp_path / "other")
+    person.ok("allow", str(atlas), "--project", "atlas", "--unattended")
+    before = bound(person)
+    bind, end = ("allow", str(other), "--project", "atlas", "--unattended"), ("allow", str(atlas), "--end")
+    for args in (bind, end):
+        done = person(*args, NSSTORE_TENANT=None)
+        assert (done.exit_code, "--tenant" in done.stderr) == (3, True)
+    (folder,) = (person.store / "audit" / "tenants").iterdir()
+    folder.rename(folder.with_name("away"))
+    folder.write_text("in the way")
+    for args in (bind, end):
+        assert person(*args).exit_code == EXITS["witness"]
+    assert bound(person) == before

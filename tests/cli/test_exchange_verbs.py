@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nsstore.cli.importing import ENCODINGS
+from nsstore.cli.importing import ENCODINGS, KEPT
 from nsstore.errors import SystemFailure
 from nsstore.exchange import decoding
 from nsstore.store import Draft, Leaf, Prepare, publish
@@ -62,6 +62,24 @@ def test_what_stands_for_a_refusal(person: Person) -> None:
     found = person.json("import", str(folder), "--encoding", "latin-1")
     assert (found["source"], found["written"], found["repeated"]) == ("vault", 1, 1)
     assert [one["item"] for one in found["refused"]] == ["big.md", "link.md"]
+
+
+def test_what_is_not_taken_is_a_note(person: Person) -> None:
+    """It is told by file and field, refuses nothing, is cut for a person and whole in JSON."""
+    folder = vault(person, a="---\ntags: [release, null]\n---\nalpha", b="beta")
+    done = person("import", str(folder), "--dry-run")
+    assert (done.exit_code, done.stdout) == (0, "2 read: 2 would be imported, 0 there already, 0 refused\n")
+    assert "note: a.md: tags not taken: they are no list of plain texts\n" in done.stderr
+    assert f"note: {KEPT}\n" in done.stderr
+    vault(person, **{f"{number:02}": f"---\ntitle: {'x' * 201}\n---\n{number}" for number in range(60)})
+    done = person("import", str(folder), "--dry-run")
+    assert done.stderr.count(": title not taken: ") == 50
+    assert "11 more that are not taken" in done.stderr
+    found = person.json("import", str(folder))
+    assert found["written"] == 62
+    assert found["not_taken"][-1] == {
+        "item": "a.md", "field": "tags", "reason": "they are no list of plain texts"
+    }  # fmt: skip
 
 
 def test_a_dry_run_writes_nothing(person: Person) -> None:
@@ -148,6 +166,36 @@ def test_an_export_lies_outside_the_store(person: Person) -> None:
     for place in (person.store / "out", home / "out.jsonl"):
         assert person("export", str(place)).exit_code == 3
         assert not place.exists()
+
+
+@pytest.mark.parametrize("name", ["out", "out.jsonl"])
+def test_no_link_leads_an_export_into_the_store(person: Person, name: str) -> None:
+    """A link to an empty directory of the store, or a name behind one, is refused: nothing gets in."""
+    gone = person.remember("b", NSSTORE_SESSION="s-3")
+    inside = person.file_of(gone).parent
+    person.ok("forget", gone, NSSTORE_SESSION="s-3")
+    person.remember("a")
+    link = person.place / "link"
+    link.symlink_to(inside)
+    for place in (link, link / name, inside / name):
+        for flags in ((), ("--dry-run",), ("--format", "jsonl"), ("--format", "okf")):
+            assert person("export", str(place), *flags).exit_code == 3
+    assert list(inside.iterdir()) == []
+    assert person("check").exit_code == 0
+
+
+def test_an_export_goes_through_no_link(person: Person) -> None:
+    """A link is no place for an export, wherever it leads; the directory that it leads to is one."""
+    person.remember("a")
+    (person.place / "real").mkdir()
+    (person.place / "link").symlink_to(person.place / "real")
+    (person.place / "dead").symlink_to(person.place / "nowhere")
+    for place in ("link", "dead"):
+        done = person("export", str(person.place / place))
+        assert done.exit_code == 3
+        assert "not a link" in done.stderr
+    assert not (person.place / "nowhere").exists()
+    assert person("export", str(person.place / "real")).exit_code == 0
 
 
 def test_an_export_of_nothing_is_one(person: Person) -> None:

@@ -129,6 +129,21 @@ def test_an_idempotency_key_of_a_line_holds(person: Person) -> None:
     assert (found["written"], found["repeated"], list(found["refused"])) == (1, 1, [3])
 
 
+def test_what_would_be_held_for_good_waits_for_a_word(person: Person) -> None:
+    """A held class in a line is refused, in a rehearsal as well, and --with-held takes the very same line."""
+    file = write(person, {"text": "held", "retention_class": "legal_hold"}, {"text": "free"})
+    for flags in (("--dry-run",), ()):
+        found = report(person, file, *flags)
+        assert (found["written"], list(found["refused"])) == (1, [1])
+        assert "--with-held" in found["refused"][1]
+    assert "held" not in {one["text"] for one in person.json("list")["items"]}
+    found = report(person, file, "--with-held")
+    assert (found["written"], found["repeated"]) == (1, 1)
+    classes = {one["text"]: one["retention_class"] for one in person.json("list")["items"]}
+    assert classes == {"held": "legal_hold", "free": "standard"}
+    assert person("import", str(person.place), "--with-held").exit_code == 3
+
+
 def test_a_dry_run_writes_nothing(person: Person) -> None:
     """--dry-run reports what an import would, and leaves no record, ledger or anchor."""
     lines: list[object] = [

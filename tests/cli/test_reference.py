@@ -1,18 +1,24 @@
-"""docs/cli.md and docs/guide.md are what the program is."""
+"""docs/cli.md and the guides are what the program is."""
 
 import re
 from pathlib import Path
 
 import click
+import pytest
 
 from nsstore.cli.flags import DIMENSIONS
 from nsstore.cli.hook import CAPTURE, RECALL
 from nsstore.cli.main import cli
 from nsstore.cli.reference import commands, reference
 from nsstore.cli.verbs import PROGRAM
+from nsstore.harness.plugin import FULL, PROVIDER
 from tests.cli.conftest import Person
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS.parent / "README.md", *sorted((DOCS / "guides").glob("*.md"))]
+OF_GIT = {"--allow-empty", "--format", "--squash"}
+OF_PYTEST = {PROVIDER, FULL, "--junit-xml", "--lf"}
+OF_THE_TESTS = "NSSTORE_DATA"
 
 
 def listed(help_text: str) -> list[str]:
@@ -70,14 +76,18 @@ def test_every_printing_command_takes_json() -> None:
     assert without == []
 
 
-def test_the_guide_names_only_what_exists() -> None:
-    """Every command, flag and variable that the guide shows is the program's."""
-    guide = (DOCS / "guide.md").read_text()
-    paths = {path for path, _ in commands(cli, PROGRAM)}
-    names = {path.split()[1] for path in paths}
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_guide_names_only_what_exists(page: Path) -> None:
+    """Every command, subcommand, flag and variable that a guide or the README shows is the program's."""
+    guide = page.read_text()
+    every = dict(commands(cli, PROGRAM))
+    names = {path.split()[1] for path in every}
     assert set(re.findall(rf"\b{PROGRAM} ([a-z]+)", guide)) <= names
-    flags = {flag for _, command in commands(cli, PROGRAM) for one in command.params for flag in one.opts}
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", guide)) <= flags | {"--format"}
+    for path, command in every.items():
+        if isinstance(command, click.Group):
+            assert set(re.findall(rf"\b{path} ([a-z-]+)", guide)) <= set(command.commands), path
+    flags = {flag for command in every.values() for one in command.params for flag in one.opts}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", guide)) <= flags | OF_GIT | OF_PYTEST
     variables = {one.variable for one in DIMENSIONS} | {"NSSTORE_STORE", "NSSTORE_TRUST_HOME"}
-    variables |= {"NSSTORE_CACHE_HOME", RECALL, CAPTURE}
+    variables |= {"NSSTORE_CACHE_HOME", RECALL, CAPTURE, OF_THE_TESTS}
     assert set(re.findall(r"\bNSSTORE_[A-Z_]+\b", guide)) <= variables

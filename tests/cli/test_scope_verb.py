@@ -1,11 +1,14 @@
 """`nsstore scope` shows each value and where it came from, and other verbs use the same."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from nsstore.root import system
 from tests.cli.conftest import SCOPE, Person, unattended
 from tests.host.conftest import commit, git, repository
+from tests.host.test_checkouts import untold
 
 BARE = {**dict.fromkeys(SCOPE, None), "NSSTORE_STORE": None}
 
@@ -50,13 +53,52 @@ def test_an_unbound_directory_is_told_what_binds_it(
     person: Person, at_work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verb that binds is named, also for a checkout that was moved, and for another project."""
-    monkeypatch.chdir(person.place)
+    (person.place / "notes").mkdir()
+    monkeypatch.chdir(person.place / "notes")
     assert "`nsstore allow`" in person("scope").stderr
+    monkeypatch.chdir(person.place)
+    assert "contains the store" in person("scope").stderr
     at_work.rename(person.place / "moved")
     monkeypatch.chdir(person.place / "moved")
     assert f"--same-as {at_work}" in person("scope").stderr
     person.ok("allow", "--same-as", str(at_work), "--unattended")
     assert "another project" in person("scope", "--project", "other").stderr
+
+
+def test_a_refusal_names_the_command_that_helps(
+    person: Person, at_work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a work tree that is not bound, in a moved checkout and before the first commit, any verb says it."""
+
+    def refused() -> str:
+        done = person("search", "trains")
+        assert done.exit_code == 3
+        assert "--branch (NSSTORE_BRANCH" in done.stderr
+        return " ".join(done.stderr.split())
+
+    tree = person.place / "tree"
+    git(at_work, "worktree", "add", "-q", "-b", "x", str(tree))
+    (tree / "src").mkdir()
+    monkeypatch.chdir(tree / "src")
+    assert "`nsstore allow`" in refused()
+    monkeypatch.chdir(at_work)
+    git(at_work, "checkout", "-q", "--orphan", "new")
+    assert "no commit here yet" in refused()
+    monkeypatch.chdir(person.place)
+    at_work.rename(person.place / "moved")
+    monkeypatch.chdir(person.place / "moved")
+    assert f"`nsstore allow --same-as {at_work}`" in refused()
+
+
+def test_who_asks_is_no_matter_of_the_checkout(
+    person: Person, at_work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the user is missing as well, binding the checkout is not said to be all that helps."""
+    monkeypatch.chdir(person.place)
+    done = person("list", NSSTORE_CONFIG=str(at_work / "none.toml"), NSSTORE_STORE=str(person.store))
+    assert done.exit_code == 3
+    assert "--user (NSSTORE_USER)" in done.stderr
+    assert "`nsstore scope`" in done.stderr
 
 
 def test_a_record_carries_what_was_inferred(person: Person, at_work: Path) -> None:
@@ -102,3 +144,27 @@ def test_an_unbound_repository_is_given_nothing(
         done = person(*verb)
         assert done.exit_code == 3
         assert "--project" in done.stderr
+
+
+@pytest.mark.usefixtures("at_work")
+def test_a_file_system_without_births_is_told(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a directory's birth is not kept, what another one in its place could pass for is said."""
+    assert person("scope").stderr == ""
+    person.ok("allow", "--end")
+    monkeypatch.setattr(system, "birth", untold)
+    person.ok("allow", "--project", "atlas", "--unattended")
+    done = person("scope")
+    assert "atlas\tcheckout" in done.stdout
+    assert "let go of it before you remove it" in done.stderr
+
+
+@pytest.mark.usefixtures("at_work")
+def test_a_checkout_of_before_is_told(person: Person) -> None:
+    """What was bound before births were kept says nothing, and what helps is named."""
+    (file,) = person.trust.rglob("checkouts.json")
+    file.write_text(re.sub(r',"birth":\d+', "", file.read_text()))
+    done = person("scope")
+    assert "project\t\tmissing" in done.stdout
+    assert "was bound before" in done.stderr
+    person.ok("allow", "--project", "atlas", "--unattended")
+    assert "atlas\tcheckout" in person("scope").stdout

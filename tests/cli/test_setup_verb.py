@@ -1,6 +1,8 @@
 """`nsstore setup`: one screen or a row of flags, and an agent remembers; its files are put back by --undo."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -246,3 +248,46 @@ def test_home_is_no_checkout(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch
     assert "--no-checkout" in done.stderr
     at = args.index("--project")
     newcomer.ok(*args[:at], *args[at + 2 :], "--no-checkout")
+
+
+def test_a_known_project_is_told_before_it_is_bound(newcomer: Newcomer) -> None:
+    """Where Enter would let a clone read what is remembered already, the screen says what that means."""
+    newcomer.ok(*newcomer.unattended())
+    newcomer.ok("allow", "--end")
+    newcomer.ok("allow", "--project", "example.com/acme/atlas", "--unattended")
+    evil = repository(newcomer.place / "evil", "git@example.com:acme/atlas.git")
+    screen = [("checkout [", ""), ("this up?", "n")]
+    _, shown = answer(newcomer, evil, ["setup", "claude-code"], screen)
+    assert "only if you trust this checkout" in " ".join(shown.split())
+    _, shown = answer(newcomer, newcomer.atlas, ["setup", "claude-code"], [])
+    assert "only if you trust this checkout" not in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("home", [".", "", "home"])
+def test_a_relative_home_is_refused(newcomer: Newcomer, home: str) -> None:
+    """Where HOME leads into the checkout, or nowhere, nothing is written, and it is named."""
+    newcomer.env |= {"HOME": home, "NSSTORE_TRUST_HOME": str(newcomer.trust)}
+    newcomer.env["NSSTORE_CONFIG"] = str(newcomer.place / "config.toml")
+    before = snapshot(newcomer.atlas)
+    done = newcomer(*newcomer.unattended())
+    assert done.exit_code == 3
+    assert "HOME must be an absolute path" in done.stderr
+    assert snapshot(newcomer.atlas) == before
+    assert not newcomer.store.exists()
+
+
+def test_of_two_setups_at_once_both_end_well(newcomer: Newcomer) -> None:
+    """Whoever comes second is not pointed at what gives rights up, and its key takes no other's place."""
+    before = own(newcomer)
+    env = {name: value for name, value in {**os.environ, **newcomer.env}.items() if value is not None}
+    command = [sys.executable, "-m", "nsstore", *newcomer.unattended()]
+    running = [subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    told = [one.communicate(timeout=120)[1] for one in running]
+    ends = [one.returncode for one in running]
+    assert 0 in ends, told
+    assert all("again" in text and "anew" not in text for text, code in zip(told, ends, strict=True) if code)
+    newcomer.ok(*newcomer.unattended())
+    assert [one["what"] for one in newcomer.statements()].count("owner") == 1
+    newcomer.ok("owner", "revoke", "1", "--why", "over", *newcomer.unlock)
+    newcomer.ok("setup", "claude-code", "--undo")
+    assert own(newcomer) == before

@@ -83,7 +83,7 @@ def test_a_text_keeps_its_lines(full: Person) -> None:
 
 def test_notes_fit_the_terminal(full: Person) -> None:
     """What is told on standard error is broken between words; an empty answer says that it is one."""
-    shown = at_terminal(full, "search", "release", err=True)
+    shown = at_terminal(full, "search", "release", err=True, NSSTORE_PROJECT="other")
     assert len(shown.splitlines()) > 1
     assert all(len(line) <= COLUMNS for line in shown.splitlines())
     for args in (("list",), ("state", "list")):

@@ -1,6 +1,7 @@
 """Out of one scope and into another: a bundle that others accept, lines, and a round trip that is equal."""
 
 import importlib
+import io
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from nsstore.errors import InvalidInput, SystemFailure
 from nsstore.exchange import concept as concepts
 from nsstore.exchange.export import Export
 from nsstore.exchange.front_matter import split
-from nsstore.exchange.import_lines import ImportLines
+from nsstore.exchange.import_lines import ImportLines, Report
 from nsstore.record import FIELDS
 from nsstore.root.named_folder import NewFolder
 from nsstore.scope import Sensitivity
@@ -44,6 +45,12 @@ def lines(session: Session) -> bytes:
     out = bytearray()
     Export(session, "jsonl", dry_run=False).lines(out.extend, quiet)
     return bytes(out)
+
+
+def taken(at: Place, session: Session, name: str, raw: bytes) -> Report:
+    """An import of lines into the session."""
+    source = io.BytesIO(raw)
+    return ImportLines(at.store, session, name, dry_run=False).run(source.read, lambda _: None)
 
 
 def said(one: Found) -> tuple[object, ...]:
@@ -90,9 +97,7 @@ def test_a_round_trip_of_lines_is_equal(at: Place, full: Session) -> None:
     """The same by JSON lines, and a repeat adds nothing."""
     second, raw = OTHER.bind(at.store), lines(full)
     for expected in (8, 0):
-        pieces = [raw]
-        run = ImportLines(at.store, second, "export.jsonl", dry_run=False)
-        report = run.run(lambda _: pieces.pop() if pieces else b"", lambda _: None)  # noqa: B023 - called at once
+        report = taken(at, second, "export.jsonl", raw)
         assert (report.written, report.refused) == (expected, [])
     assert everything(second) == everything(full)
 
@@ -110,6 +115,35 @@ def test_where_it_was_is_a_claim(at: Place, full: Session) -> None:
     assert {one.privacy for one in second.list().items} == {"project_only"}
     assert {one.retention_class for one in second.list().items} == {"standard"}
     assert copy.record_id != first.record_id
+
+
+def test_the_first_sources_claims_go_along(at: Place) -> None:
+    """Out of a third store a record still names when its first source wrote it, and by lines where."""
+    first = Who().bind(at.store)
+    at.put("a.md", "---\ncreated: 2025-03-01\n---\nalpha")
+    at.take(first)
+    second, third = OTHER.bind(at.store), msgspec.structs.replace(OTHER, session="s-10").bind(at.store)
+    at.take(second, folder=bundle(at, first), name="bundle")
+    (copy,) = second.list().items
+    origin = copy.provenance.imported_from
+    assert origin is not None
+    assert (origin.created_at, origin.record_id) == ("2025-03-01", first.list().items[0].record_id)
+    for number, (session, into) in enumerate(((first, third), (third, first))):
+        taken(at, into, f"lines-{number}", lines(session))
+        origin = into.list().items[0].provenance.imported_from
+        assert origin is not None
+        assert (origin.created_at, origin.item) == ("2025-03-01", "vault/a.md")
+
+
+def test_what_begins_anew_is_told(at: Place) -> None:
+    """A retention class that a bundle names is not taken over, and the report says so by file."""
+    session = Who().bind(at.store)
+    kept = session.remember("held", retention_class="legal_hold")
+    session.remember("plain")
+    report = at.take(OTHER.bind(at.store), folder=bundle(at, session), name="bundle")
+    (told,) = report.not_taken
+    assert (told.item, told.field) == (f"{kept.record_id}.md", "retention_class")
+    assert report.written == 2
 
 
 def test_an_export_tells_nothing_of_others(at: Place) -> None:

@@ -11,6 +11,7 @@ import pytest
 from bench.world import Who
 from nsstore.audit import EventKind, read_events
 from nsstore.errors import InvalidInput, SystemFailure
+from nsstore.exchange.foreign import NO_TAGS, NO_TITLE
 from nsstore.exchange.import_folder import CHANGED, EMPTY, HIDDEN, NOT_MARKDOWN, OF_THE_BUNDLE
 from nsstore.record import MAX_TEXT
 from nsstore.root import KernelOpener, Opener, WalkOpener, steps
@@ -35,6 +36,21 @@ def test_each_file_is_a_record_of_this_scope(at: Place) -> None:
     assert (origin.item, origin.scope) == ("vault/a.md", {"tenant_id": "globex", "user_id": "eve"})
     assert at.texts(Who(tenant="globex").bind(at.store)) == []
     assert at.texts(Who(user="eve").bind(at.store)) == []
+
+
+def test_what_is_not_taken_is_told_by_file(at: Place) -> None:
+    """Files that are in are told with each field that their record lacks, and only by the run that wrote."""
+    at.put("b.md", f"---\ntitle: {'x' * 300}\ntags: [a, null]\n---\nbeta")
+    at.put("a.md", "---\ntitle: T\n---\nalpha")
+    at.put("c.md", "---\ntags: [null]\n---\n\0")
+    for dry_run in (True, False):
+        report = at.take(dry_run=dry_run)
+        told = [(one.item, one.field, one.reason) for one in report.not_taken]
+        assert told == [("b.md", "title", NO_TITLE), ("b.md", "tags", NO_TAGS)]
+        assert (report.written, len(report.refused)) == (2, 1)
+    beta = at.session.list().items[0]
+    assert (beta.title, beta.tags) == ("b", ())
+    assert at.take().not_taken == []
 
 
 def test_a_repeat_adds_nothing(at: Place) -> None:
@@ -135,6 +151,24 @@ def test_links_are_not_followed(at: Place) -> None:
     ]
     assert all("link" in one.reason for one in report.refused)
     assert at.texts() == []
+
+
+def test_a_hard_link_is_no_way_to_a_record_of_elsewhere(at: Place) -> None:
+    """A second name of another project's record is refused with the way out, and a copy is taken."""
+    kept = Who(project="other").bind(at.store).remember("told to another project alone")
+    (file,) = Path(at.store.root.path).rglob(f"{kept.record_id}.md")
+    os.link(file, at.vault / "notes.md")
+    at.put("mine.md", "mine")
+    os.link(at.vault / "mine.md", at.vault / "twin.md")
+    report = at.take()
+    assert [(one.item, one.kind) for one in report.refused] == [
+        *(("mine.md", "escape"), ("notes.md", "escape"), ("twin.md", "escape")),
+    ]
+    assert all("import a copy" in one.reason for one in report.refused)
+    assert at.texts() == []
+    (at.vault / "notes.md").unlink()
+    (at.vault / "twin.md").unlink()
+    assert at.take().written == 1
 
 
 def test_special_files_are_not_opened(at: Place) -> None:

@@ -36,7 +36,7 @@ def test_everything_a_line_may_say_is_taken() -> None:
     note = Reader("file").note(json.dumps(line).encode())
     assert (note.text, note.kind, note.title, note.tags) == ("t", "lesson", "T", ("b", "a"))
     assert (note.sensitivity, note.privacy, note.retention_class) == ("public", "project_only", "short")
-    assert (note.idempotency_key, note.ext) == ("k", {"n": 1})
+    assert note.ext == {"n": 1}
     assert note.original == "mood: good\n"
     assert (note.expires_at, note.ttl) == ("2099-01-01T00:00:00Z", None)
     origin = note.imported_from
@@ -138,6 +138,31 @@ def test_equal_lines_are_told_apart_by_their_count() -> None:
     assert len(set(first)) == 3
     assert [again.note(raw).idempotency_key for _ in range(3)] == first
     assert other.note(raw).idempotency_key not in first
+
+
+def test_a_key_of_a_line_is_one_of_its_source() -> None:
+    """A line's own key is none that a caller gives, and the same in every run of its source and no other."""
+    raw = json.dumps({"text": "t", "idempotency_key": "k"}).encode()
+    (key,) = {Reader("a").note(raw).idempotency_key for _ in range(2)}
+    assert key is not None
+    assert key.startswith("import:")
+    assert Reader("b").note(raw).idempotency_key != key
+    for other in ("k2", key, "import:k"):
+        named = json.dumps({"text": "t", "idempotency_key": other}).encode()
+        assert Reader("a").note(named).idempotency_key not in {key, other}
+    for odd in ("", "\ud800", "x" * 300):
+        assert "idempotency_key" in refusal({"text": "t", "idempotency_key": odd})
+
+
+def test_a_line_holds_nothing_for_good() -> None:
+    """A held class is refused with the way out, the owner's own as well as the one that always is."""
+    line = json.dumps({"text": "t", "retention_class": "evidence"}).encode()
+    assert Reader("a").note(line).retention_class == "evidence"
+    assert "--with-held" in refusal({"text": "t", "retention_class": "legal_hold"})
+    with pytest.raises(BadImport, match=r"evidence.*--with-held"):
+        Reader("a", held={"evidence"}).note(line)
+    kept = Reader("a", held=()).note(json.dumps({"text": "t", "retention_class": "legal_hold"}).encode())
+    assert kept.retention_class == "legal_hold"
 
 
 @given(

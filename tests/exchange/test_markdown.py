@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from nsstore.exchange import foreign
 from nsstore.exchange.claims import named_item
 from nsstore.exchange.decoding import ENCODINGS, Unreadable, decoded
 from nsstore.exchange.markdown import MAX_FILE, declares_bundle, note_of
@@ -20,7 +21,14 @@ def note(raw: bytes | str, path: str = "Notes/My note.md", encoding: str | None 
     """The note of a file that is one."""
     made = note_of(raw.encode() if isinstance(raw, str) else raw, path, f"vault/{path}", encoding)
     assert made is not None
-    return made
+    return made.note
+
+
+def not_taken(raw: str) -> list[tuple[str, str]]:
+    """What a file says that its record does not: each field, and why."""
+    made = note_of(raw.encode(), "a.md", "vault/a.md", None)
+    assert made is not None
+    return [(one.field, one.reason) for one in made.not_taken]
 
 
 def refusal(raw: bytes, encoding: str | None = None) -> str:
@@ -84,6 +92,55 @@ def test_odd_values_are_left_where_they_are() -> None:
         None,
     )
     assert one.original == front
+
+
+@pytest.mark.parametrize(
+    ("front", "told"),
+    [
+        ("tags: [release, null]", [("tags", foreign.NO_TAGS)]),
+        ("tags:\n- a\n- [b, c]", [("tags", foreign.NO_TAGS)]),
+        ("tags: {a: b}", [("tags", foreign.NO_TAGS)]),
+        (f"tags: [{', '.join(map(str, range(37)))}]", [("tags", foreign.MANY_TAGS.format(5))]),
+        (f"tags: [a, {'y' * 201}, '#']", [("tags", foreign.NO_TAG.format(2))]),
+        (f"title: {'x' * 201}", [("title", foreign.NO_TITLE)]),
+        ("title: |\n  two\n  lines", [("title", foreign.NO_TITLE)]),
+        ("title: A\ntitle: B", [("title", foreign.NO_TITLE)]),
+        ("kind: '?'\ntype: note", [("kind", foreign.NO_KIND)]),
+        ("type: [a, b]", [("type", foreign.NO_KIND)]),
+        ("date: last May", [("date", foreign.NO_TIME)]),
+        ("id: /etc/passwd", [("id", foreign.NO_NAME)]),
+        ("user_id: [a, b]\nproject_id: p", [("user_id", foreign.NO_CLAIM)]),
+    ],
+)
+def test_what_is_not_taken_is_told(front: str, told: list[tuple[str, str]]) -> None:
+    """A field that says something of which the record says nothing is told, with the rule; it is kept."""
+    raw = f"---\n{front}\n---\nx"
+    assert not_taken(raw) == told
+    assert note(raw).original == f"{front}\n"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "title: T\ntags: [a, a, '#b']\nkind: k\ntype: BigQuery Table\ncreated: 2025-03-01\nid: x",
+        "tags: a, b,\ndate: last May\ncreated: 2025-03-01",
+        "date: last May\ngenerated: {at: 2025-03-01}",
+        "title:\ntags: ~\nkind: null\ntype: # none\ndate: ~",
+        "tags: []",
+        "cssclasses: [null]\naliases: {a: b}",
+    ],
+)
+def test_what_is_taken_or_says_nothing_is_not_told(front: str) -> None:
+    """What the record says too, empty values, and fields that no import reads are no news."""
+    assert not_taken(f"---\n{front}\n---\nx") == []
+
+
+def test_front_matter_that_stays_in_the_text_is_told() -> None:
+    """Where none of it is read the reason says so, and a file without any says nothing."""
+    assert not_taken(f"---\nnotes: {'x' * 9000}\n---\nbody") == [("front matter", foreign.TOO_LONG)]
+    assert not_taken("---\nname: Ada\n---\n") == [("front matter", foreign.NO_BODY)]
+    assert not_taken("---\nname: \x07\n---\nbody") == []
+    assert not_taken("# Heading\n") == []
 
 
 def test_what_cannot_be_kept_apart_stays_in_the_text() -> None:
@@ -197,15 +254,16 @@ def test_every_file_is_a_note_or_told(text: str, encoding: str) -> None:
     """Whatever a file holds, it is refused with a rule, empty, or a note that lost nothing."""
     assume(not (encoding == "utf-16" and text.startswith("\0")))  # the mark of UTF-32 begins like that
     try:
-        one = note_of(text.encode(encoding), "a.md", "v/a.md", None)
+        made = note_of(text.encode(encoding), "a.md", "v/a.md", None)
     except Unreadable:
         assert "\0" in text
         return
     if encoding == "utf-8":
         text = text.removeprefix("\ufeff")
-    if one is None:
+    if made is None:
         assert not text.strip()
         return
+    one = made.note
     assert text.endswith(one.text)
     if one.original is None:
         assert one.text == text
@@ -224,8 +282,8 @@ def test_every_file_is_a_note_or_told(text: str, encoding: str) -> None:
 def test_no_bytes_are_too_odd(raw: bytes, encoding: str | None) -> None:
     """Any bytes under any encoding are a note, empty, or refused with a rule, and never another error."""
     with contextlib.suppress(Unreadable):
-        one = note_of(raw, "a.md", "v/a.md", encoding)
-        assert one is None or check_text(one.text)
+        made = note_of(raw, "a.md", "v/a.md", encoding)
+        assert made is None or check_text(made.note.text)
 
 
 def test_two_paths_have_two_names() -> None:

@@ -1,5 +1,7 @@
-"""A checkout is bound by the owner alone, and known by device, inode and path."""
+"""A checkout is bound by the owner alone, and known by device, inode, birth and path."""
 
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 import nsstore
 from nsstore.errors import InvalidInput, Refused
 from nsstore.host.checkouts import FILE, Checkouts, checkouts_of
+from nsstore.root import system
 from tests.host.conftest import git, repository
 
 
@@ -24,6 +27,22 @@ def checkouts(store: str) -> Iterator[Checkouts]:
     """The bound checkouts of the store: none yet."""
     with checkouts_of(store) as found:
         yield found
+
+
+def file_of(store: str) -> Path:
+    """The list of bound checkouts in the store's trust home."""
+    with nsstore.open(store) as opened:
+        return Path(opened.trust.home.path) / FILE
+
+
+def untold(_: int) -> None:
+    """What a file system says that keeps no time of birth."""
+
+
+def without_births(store: str) -> None:
+    """Make the list as it was written before births were kept, or where the file system has none."""
+    file = file_of(store)
+    file.write_text(re.sub(r',"birth":\d+', "", file.read_text()))
 
 
 def test_a_bound_checkout_is_found_from_below(checkouts: Checkouts, atlas: Path) -> None:
@@ -92,8 +111,7 @@ def test_another_directory_in_its_place_is_not_it(checkouts: Checkouts, atlas: P
 def test_a_device_may_be_numbered_anew(checkouts: Checkouts, store: str, atlas: Path) -> None:
     """The same place and inode under another device is not the checkout by itself, and told as it."""
     bound = checkouts.bind(str(atlas), "atlas")
-    with nsstore.open(store) as opened:
-        file = Path(opened.trust.home.path) / FILE
+    file = file_of(store)
     file.write_text(file.read_text().replace(f'"device":{bound.device}', '"device":9999'))
     assert checkouts.find(str(atlas)) is None
     before = checkouts.moved(str(atlas))
@@ -120,9 +138,88 @@ def test_what_keeps_the_store_is_no_checkout(checkouts: Checkouts, store: str, t
 def test_a_damaged_list_binds_nothing(checkouts: Checkouts, store: str, atlas: Path) -> None:
     """A list that is not whole is refused with what helps; nothing in it is believed."""
     checkouts.bind(str(atlas), "atlas")
-    with nsstore.open(store) as opened:
-        file = Path(opened.trust.home.path) / FILE
+    file = file_of(store)
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_bytes(file.read_bytes().replace(b'"project_id":"atlas"', b'"project_id":"*"'))
+    with pytest.raises(Refused, match="nsstore allow"):
+        checkouts.find(str(atlas))
+
+
+def test_a_clone_in_the_place_of_a_removed_checkout_is_another(
+    checkouts: Checkouts, store: str, atlas: Path, tmp_path: Path
+) -> None:
+    """Same path, device and, as systems give numbers again, the same inode: it is bound to nothing."""
+    evil = repository(tmp_path / "evil", "git@example.com:acme/atlas.git")
+    bound = checkouts.bind(str(atlas), "atlas")
+    for _ in range(64):
+        shutil.rmtree(atlas)
+        git(tmp_path, "clone", "-q", str(evil), "atlas")
+        if atlas.stat().st_ino == bound.inode:
+            break
+    else:  # this file system gives no number again: have it as if it had
+        file = file_of(store)
+        file.write_text(file.read_text().replace(f'"inode":{bound.inode}', f'"inode":{atlas.stat().st_ino}'))
+    assert checkouts.find(str(atlas)) is None
+    assert checkouts.moved(str(atlas)) is None
+    again = checkouts.bind(str(atlas), "atlas")
+    assert again.workspace_id != bound.workspace_id
+    assert checkouts.all() == (again,)
+
+
+def test_another_directory_with_its_number_is_not_told_as_moved(
+    checkouts: Checkouts, store: str, atlas: Path, tmp_path: Path
+) -> None:
+    """Elsewhere, with the number that a removed checkout had, a directory is nothing that was moved."""
+    bound = checkouts.bind(str(atlas), "atlas")
+    other = repository(tmp_path / "other")
+    file = file_of(store)
+    file.write_text(file.read_text().replace(f'"inode":{bound.inode}', f'"inode":{other.stat().st_ino}'))
+    shutil.rmtree(atlas)
+    assert checkouts.moved(str(other)) is None
+
+
+def test_without_its_birth_a_checkout_waits_for_the_owner(
+    checkouts: Checkouts, store: str, atlas: Path
+) -> None:
+    """A list of before is read; what it binds is told, and counts from the owner's next word on."""
+    bound = checkouts.bind(str(atlas), "atlas")
+    assert bound.birth is not None
+    without_births(store)
+    assert [one.birth for one in checkouts.all()] == [None]
+    assert checkouts.find(str(atlas)) is None
+    before = checkouts.moved(str(atlas))
+    assert before is not None
+    assert before.workspace_id == bound.workspace_id
+    assert checkouts.bind(str(atlas), "atlas", same_as=before) == bound
+    assert checkouts.find(str(atlas)) == bound
+
+
+def test_a_project_of_before_can_be_another_now(checkouts: Checkouts, store: str, atlas: Path) -> None:
+    """Where the birth was not kept the owner may name another project: it gets a workspace of its own."""
+    bound = checkouts.bind(str(atlas), "atlas")
+    without_births(store)
+    other = checkouts.bind(str(atlas), "other")
+    assert other.workspace_id != bound.workspace_id
+    assert checkouts.all() == (other,)
+
+
+def test_where_no_birth_is_told_the_rest_counts(
+    checkouts: Checkouts, atlas: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without times of birth device, inode and path are what there is."""
+    monkeypatch.setattr(system, "birth", untold)
+    bound = checkouts.bind(str(atlas), "atlas")
+    assert bound.birth is None
+    assert checkouts.find(str(atlas)) == bound
+    monkeypatch.undo()
+    assert checkouts.find(str(atlas)) is None
+
+
+def test_a_key_twice_is_refused(checkouts: Checkouts, store: str, atlas: Path) -> None:
+    """A list that names a key twice says two things, and none of them is believed."""
+    checkouts.bind(str(atlas), "atlas")
+    file = file_of(store)
+    twice = '"project_id":"atlas","project_id":"evil"'
+    file.write_text(file.read_text().replace('"project_id":"atlas"', twice))
     with pytest.raises(Refused, match="nsstore allow"):
         checkouts.find(str(atlas))

@@ -1,6 +1,7 @@
 """What git says is asked anew each time, and nothing that a repository brings along runs or escapes."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from nsstore.host import git as asked
 from nsstore.host.git import Facts, facts_of, proposal, remote_name, remote_of
 from tests.host.conftest import commit, git, repository
+from tests.host.wrapping import wrap
 
 
 def test_the_facts_of_a_work_tree(atlas: Path) -> None:
@@ -198,15 +200,20 @@ def test_a_hostile_repository_runs_nothing(atlas: Path, tmp_path: Path) -> None:
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("place", [".", "{top}", "{top}/.venv/bin"])
 def test_a_git_of_the_repository_is_not_run(
-    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    """A PATH that names where we stand does not make a file called git there the program."""
-    (atlas / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    (atlas / "git").chmod(0o755)
+    """A PATH that names where we stand, or a directory of the work tree, makes no file there the program."""
+    (atlas / ".venv" / "bin").mkdir(parents=True)
+    for folder in (atlas, atlas / ".venv" / "bin"):
+        (folder / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+        (folder / "git").chmod(0o755)
     monkeypatch.chdir(atlas)
-    monkeypatch.setenv("PATH", f".:{os.pathsep}{os.environ['PATH']}")
-    assert facts_of(str(atlas)) is not None
+    monkeypatch.setenv("PATH", f"{place.format(top=atlas)}:{os.pathsep}{os.environ['PATH']}")
+    facts = facts_of(str(atlas))
+    assert facts is not None
+    remote_of(facts)
     assert not (tmp_path / "ran").exists()
 
 
@@ -221,3 +228,136 @@ def test_the_callers_git_variables_do_not_count(
     facts = facts_of(str(atlas))
     assert facts is not None
     assert facts.top == str(atlas)
+
+
+@pytest.mark.parametrize("word", ["describe", "for-each-ref", "rev-list"])
+def test_a_question_that_fails_is_none_answered_with_no(
+    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """One that takes too long or fails leaves unknown what it was about, and nothing else."""
+    git(atlas, "tag", "v1")
+    commit(atlas, "b")
+    assert _facts(atlas).whole
+    wrap(tmp_path, monkeypatch, word, f"test -e {tmp_path}/fails && exit 1; sleep 60")
+    monkeypatch.setattr(asked, "SECONDS", 1.0)
+    for _ in range(2):
+        facts = _facts(atlas)
+        assert (facts.branch, facts.whole) == ("main", False)
+        assert facts.baseline == ("v1" if word == "rev-list" else None)
+        assert facts.lineage == ({facts.commit} if word == "rev-list" else set(_log(atlas)))
+        (tmp_path / "fails").touch()
+
+
+def _log(top: Path) -> list[str]:
+    return git(top, "rev-list", "HEAD").split()
+
+
+@pytest.mark.parametrize("word", ["rev-parse", "cat-file"])
+def test_where_nothing_is_sure_nothing_is_told(
+    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """Without an answer about HEAD itself, a branch is not taken for none: there are no facts."""
+    wrap(tmp_path, monkeypatch, word, "exit 1")
+    assert facts_of(str(atlas)) is None
+
+
+def test_a_tag_that_cannot_be_read_hides_no_nearer_one(atlas: Path) -> None:
+    """Where the object of a tag is gone, neither an older tag nor the first commit is the baseline."""
+    git(atlas, "tag", "v1")
+    commit(atlas, "b")
+    git(atlas, "tag", "-a", "-m", "x", "v2")
+    assert _facts(atlas).baseline == "v2"
+    gone = git(atlas, "rev-parse", "refs/tags/v2")
+    (atlas / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
+    assert git(atlas, "describe", "--tags", "--abbrev=0") == "v1"
+    assert (_facts(atlas).baseline, _facts(atlas).whole) == (None, False)
+
+
+def test_tags_of_every_kind(atlas: Path) -> None:
+    """The name of the ref counts, with whatever dashes; of the tag of a tag it is not known."""
+    git(atlas, "tag", "-a", "-m", "x", "v1-0-g123")
+    assert _facts(atlas).baseline == "v1-0-g123"
+    commit(atlas, "b")
+    assert _facts(atlas).baseline == "v1-0-g123"
+    git(atlas, "tag", "-a", "-m", "x", "v2")
+    git(atlas, "tag", "-a", "-m", "x", "v3", "v2")
+    git(atlas, "tag", "-d", "v2")
+    assert _facts(atlas).baseline is None
+
+
+def test_a_tag_is_called_as_its_ref(atlas: Path) -> None:
+    """What a tag calls itself is not its name; where two may be meant, it is not known which."""
+    git(atlas, "tag", "-a", "-m", "x", "within")
+    git(atlas, "update-ref", "refs/tags/v9", "refs/tags/within")
+    git(atlas, "tag", "-d", "within")
+    assert git(atlas, "describe", "HEAD").startswith("within")
+    assert _facts(atlas).baseline == "v9"
+    git(atlas, "tag", "within", git(atlas, "commit-tree", "-m", "x", "HEAD^{tree}"))
+    assert _facts(atlas).baseline is None
+
+
+@pytest.mark.parametrize("kind", ["heads", "tags"])
+def test_a_ref_called_like_none_is_not_known(atlas: Path, kind: str) -> None:
+    """A branch or a tag called ``-`` does not say that there is none."""
+    git(atlas, "update-ref", f"refs/{kind}/-", "HEAD")
+    if kind == "heads":
+        git(atlas, "symbolic-ref", "HEAD", "refs/heads/-")
+    facts = _facts(atlas)
+    assert (facts.branch if kind == "heads" else facts.baseline) is None
+
+
+def test_a_head_that_is_no_branch_is_not_detached(atlas: Path) -> None:
+    """A HEAD that names a ref which is none of the branches is on no known branch."""
+    git(atlas, "update-ref", "refs/odd/x", "HEAD")
+    git(atlas, "symbolic-ref", "HEAD", "refs/odd/x")
+    assert _facts(atlas).branch is None
+
+
+def test_refs_called_head_confuse_nothing(atlas: Path) -> None:
+    """Branches and tags called HEAD are not taken for it."""
+    head = commit(atlas, "b")
+    for kind in ("heads", "tags"):
+        git(atlas, "update-ref", f"refs/{kind}/HEAD", "HEAD~1")
+    facts = _facts(atlas)
+    assert (facts.commit, facts.branch) == (head, "main")
+
+
+@pytest.mark.parametrize("word", ["rev-parse", "describe", "rev-list", "cat-file", "for-each-ref"])
+def test_all_facts_are_of_one_moment(
+    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """Whichever question is late, the branch is not told with the commit or the tag of another."""
+    git(atlas, "tag", "old")
+    git(atlas, "checkout", "-q", "-b", "feature")
+    commit(atlas, "f")
+    git(atlas, "tag", "new")
+    git(atlas, "checkout", "-q", "main")
+    late = f"sleep 0.2; $git -C {atlas} checkout -q feature"
+    wrap(tmp_path, monkeypatch, word, late, once=True)
+    facts = _facts(atlas)
+    assert facts.branch is not None
+    assert facts.commit == git(atlas, "rev-parse", facts.branch)
+    assert facts.baseline == {"main": "old", "feature": "new"}[facts.branch]
+    assert facts.lineage == set(git(atlas, "rev-list", facts.branch).split())
+
+
+def test_a_head_that_never_rests_is_not_told(
+    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where HEAD is another one each time it is looked at again, there are no facts."""
+    move = f"$git -C {atlas} -c user.name=a -c user.email=a@x commit -q --allow-empty -m x"
+    wrap(tmp_path, monkeypatch, "describe", f"sleep 0.1; {move}")
+    assert facts_of(str(atlas)) is None
+
+
+def test_a_pipe_in_the_place_of_head_holds_nobody_up(
+    atlas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit of time holds for a git that a script starts, too."""
+    (atlas / ".git" / "HEAD").unlink()
+    os.mkfifo(atlas / ".git" / "HEAD")
+    wrap(tmp_path, monkeypatch, "-C", "true")
+    monkeypatch.setattr(asked, "SECONDS", 0.5)
+    began = time.monotonic()
+    assert facts_of(str(atlas)) is None
+    assert time.monotonic() - began < 3

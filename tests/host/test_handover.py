@@ -12,6 +12,7 @@ from nsstore.host import handover
 from nsstore.host.handover import process, read_session, write_session
 
 CLIENT = "claude-code"
+CLIENT_PROCESS = handover.client_process  # as it is; every test here takes this process for the client
 READ = "from nsstore.host.handover import read_session; print(read_session('claude-code'))"
 WRITE = "from nsstore.host.handover import write_session; write_session('claude-code', {!r})"
 
@@ -133,6 +134,14 @@ def test_damage_is_nothing(home: Path, raw: bytes) -> None:
     assert read_session(CLIENT) is None
 
 
+def test_more_than_was_written_is_nothing(home: Path) -> None:
+    """A file that is longer than any that was written is not read as far as it goes."""
+    write_session(CLIENT, "mine")
+    (file,) = (home / "handover" / CLIENT).iterdir()
+    file.write_bytes(file.read_bytes() + b" " * 5_000)
+    assert read_session(CLIENT) is None
+
+
 @pytest.mark.parametrize("given", ["", "*", "null", "../x"])
 def test_no_id_is_refused(home: Path, given: str) -> None:
     """What is no id is refused before anything is written."""
@@ -171,3 +180,33 @@ def test_where_nobody_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_session(CLIENT) is None
     with pytest.raises(Refused, match="NSSTORE_SESSION"):
         write_session(CLIENT, "mine")
+
+
+def family(*names: str) -> dict[int | str, handover.Process]:
+    """Processes by their ids as a system would tell them: the first is 1, each started the next."""
+    found: dict[int | str, handover.Process] = {
+        pid: handover.Process(pid=pid, start=7, name=name, parent=pid - 1)
+        for pid, name in enumerate(names, 1)
+    }
+    return {**found, "self": found[len(names)]}
+
+
+@pytest.mark.parametrize(
+    ("names", "client"),
+    [
+        (("claude", "sh", "python3"), 1),
+        (("claude", "python3"), 1),
+        (("tini", "claude", "sh", "python3"), 2),
+        (("systemd", "bash", "python3"), None),
+        (("systemd", "systemd", "python3"), None),
+        (("sh", "python3"), None),
+        (("python3",), None),
+    ],
+)
+def test_the_first_process_may_be_the_client(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], client: int | None
+) -> None:
+    """In a container the client may be process 1; what takes in orphans there is nobody's client."""
+    monkeypatch.setattr(handover, "process", family(*names).get)
+    found = CLIENT_PROCESS()
+    assert (found.pid if found is not None else None) == client

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import nsstore
 from nsstore.errors import InvalidInput, Refused
 from nsstore.host import journal as journals
-from nsstore.host.clients import CLIENTS, configuration_edit, edits_for
+from nsstore.host.clients import CLAUDE_CODE, CLIENTS, CODEX, configuration_edit, edits_for
 from nsstore.host.config import Configuration
 from nsstore.host.journal import Entry, journal_of, planned, undo, write
 from nsstore.root import Root
@@ -24,11 +25,21 @@ FILES = {
 }
 
 
+def places(home: Path) -> dict[str, str]:
+    """Where things are of somebody with this home, who said nothing of the configuration."""
+    return {
+        "NSSTORE_CONFIG": f"{home}/.config/nsstore/config.toml",
+        "NSSTORE_TRUST_HOME": os.environ["NSSTORE_TRUST_HOME"],
+        "NSSTORE_CACHE_HOME": f"{os.environ['XDG_CACHE_HOME']}/nsstore",
+    }
+
+
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home of somebody who uses both clients."""
     home = tmp_path / "user"
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     for name, text in FILES.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_bytes(text.encode())
@@ -65,7 +76,7 @@ def take_back(trust: Root, client: str) -> list[str]:
     return undo(trust, client, journal)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX])
 def test_undo_is_byte_for_byte(user: Path, trust: Root, client: str) -> None:
     """Files, modes and directories are what they were; the journal is gone; nothing private is readable."""
     before = snapshot(user)
@@ -96,24 +107,29 @@ def test_what_claude_code_reads(user: Path, trust: Root) -> None:
     set_up(trust, "claude-code")
     servers = json.loads((user / ".claude.json").read_text())
     assert servers["mcpServers"]["nsstore"] == {
-        "type": "stdio", "command": PROGRAM[0], "env": {},
+        "type": "stdio", "command": PROGRAM[0], "env": places(user),
         "args": ["mcp", "--client", "claude-code", "--agent", "claude-code"],
     }  # fmt: skip
     assert servers["projects"] == {"/x": {"mcpServers": {}}}
     hooks = json.loads((user / ".claude/settings.json").read_text())["hooks"]
     assert [len(hooks["SessionStart"]), len(hooks["SessionEnd"])] == [2, 1]
     command = hooks["SessionStart"][1]["hooks"][0]["command"]
-    assert command == "'/opt/my tools/nsstore' hook claude-code start --agent claude-code"
+    said = " ".join(f"{name}={place}" for name, place in places(user).items())
+    assert command == f"env {said} '/opt/my tools/nsstore' hook claude-code start --agent claude-code"
     skill = (user / ".claude/skills/nsstore/SKILL.md").read_text()
     assert skill.startswith("---\nname: nsstore\ndescription: ")
 
 
 def test_variables_that_say_where_things_are_go_along(user: Path) -> None:
-    """A client started elsewhere finds the same store: its server and its hooks are told."""
+    """A client started elsewhere, or under a checkout's variables, finds the user's places as they are."""
     environ = {"NSSTORE_TRUST_HOME": "/a b", "NSSTORE_USER": "xyzzy", "CLAUDE_CONFIG_DIR": f"{user}/c"}
     texts = [one.made(None).decode() for one in edits_for("claude-code", PROGRAM, environ)]
     assert json.loads(texts[0])["mcpServers"]["nsstore"]["env"]["NSSTORE_TRUST_HOME"] == "/a b"
-    assert "env 'NSSTORE_TRUST_HOME=/a b' '/opt/my tools/nsstore' hook" in texts[1]
+    assert f"env NSSTORE_CONFIG={user}/.config/nsstore/config.toml 'NSSTORE_TRUST_HOME=/a b' " in texts[1]
+    (codex,) = (one for one in edits_for("codex", PROGRAM, environ) if one.path.endswith(".toml"))
+    server = tomllib.loads(codex.made(None).decode())["mcp_servers"]["nsstore"]
+    assert server["env"] == places(user) | {"NSSTORE_TRUST_HOME": "/a b"}
+    assert server["args"] == ["mcp", "--client", "codex", "--agent", "codex", "--session", "codex"]
     assert "xyzzy" not in "".join(texts)
     assert {one.path.startswith(f"{user}/c/") for one in edits_for("claude-code", PROGRAM, environ)} == {True}
     with pytest.raises(InvalidInput, match="CODEX_HOME"):
@@ -260,3 +276,29 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(user: Path, trust: Roo
     assert (user / ".claude/settings.json").read_text() == "{}"
     take_back(trust, "claude-code")
     assert (user / ".claude.json").read_bytes() == FILES[".claude.json"].encode()
+
+
+def test_what_another_setup_keeps_is_not_overwritten(user: Path, trust: Root) -> None:
+    """Of two setups that were planned at once the second one changes nothing, and is told what to do."""
+    before = snapshot(user)
+    first = planned(edits_for("claude-code", PROGRAM, {}))
+    second = first[1:]
+    write(trust, "claude-code", first)
+    after = snapshot(user)
+    with pytest.raises(Refused, match="run it again") as refused:
+        write(trust, "claude-code", second)
+    assert refused.value.retryable
+    assert snapshot(user) == after
+    take_back(trust, "claude-code")
+    assert snapshot(user) == before
+
+
+def test_a_dangling_link_is_put_back(user: Path, trust: Root) -> None:
+    """Settings that were a link to nothing are that again: the file that was made goes, the link stays."""
+    (user / ".claude.json").unlink()
+    (user / ".claude.json").symlink_to("elsewhere/claude.json")
+    set_up(trust, "claude-code")
+    assert "nsstore" in (user / "elsewhere" / "claude.json").read_text()
+    take_back(trust, "claude-code")
+    assert (user / ".claude.json").is_symlink()
+    assert not (user / "elsewhere").exists()

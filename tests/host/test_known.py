@@ -1,5 +1,6 @@
 """What is known is asked again as soon as anything it came from changed; otherwise nobody is asked."""
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -125,3 +126,76 @@ def test_too_many_folders_are_asked_each_time(desk: Desk, monkeypatch: pytest.Mo
     asked = desk.asked
     desk.now()
     assert desk.asked == asked + 1
+
+
+def test_the_first_commit_is_seen(desk: Desk) -> None:
+    """Where git tells nothing yet it is asked on each call: a commit changes no file that was looked at."""
+    git(desk.place, "switch", "-q", "--orphan", "new")
+    assert desk.settle()["commit"] is None
+    commit(desk.place)
+    assert desk.now()["commit"] == git(desk.place, "rev-parse", "HEAD")
+
+
+def test_what_is_repaired_is_seen(desk: Desk) -> None:
+    """An answer that was not whole is not kept."""
+    git(desk.place, "tag", "-a", "-m", "x", "v1")
+    gone = git(desk.place, "rev-parse", "refs/tags/v1")
+    kept = desk.place / ".git" / "objects" / gone[:2] / gone[2:]
+    kept.rename(desk.place / "kept")
+    assert desk.settle()["baseline"] is None
+    (desk.place / "kept").rename(kept)
+    assert desk.now()["baseline"] == "v1"
+
+
+def behind(link: Path) -> Path:
+    """Put a link to a file of its own in the place of a file, and return that one."""
+    real = link.with_name(f"{link.name}.real")
+    link.rename(real)
+    link.symlink_to(real.name)
+    return real
+
+
+def test_a_linked_configuration_is_looked_at(desk: Desk) -> None:
+    """What changes in the file that a linked configuration leads to is seen."""
+    config = Path(desk.env["NSSTORE_CONFIG"])
+    config.write_text('agent = "one"\n')
+    real = behind(config)
+    del desk.env["NSSTORE_AGENT"]
+    assert desk.settle()["agent"] == "one"
+    real.write_text('agent = "two"\n')
+    assert desk.now()["agent"] == "two"
+
+
+def test_linked_refs_are_looked_at(desk: Desk) -> None:
+    """What changes in the file that linked packed refs lead to is seen."""
+    git(desk.place, "pack-refs", "--all")
+    real = behind(desk.place / ".git" / "packed-refs")
+    assert desk.settle()["branch"] == "main"
+    head = git(desk.place, "rev-parse", "HEAD")
+    with real.open("a") as file:
+        file.write(f"{head} refs/tags/v9\n")
+    assert desk.now()["baseline"] == "v9"
+
+
+def test_a_linked_branch_is_asked_for_each_time(desk: Desk) -> None:
+    """What a link among the refs leads to would not show, so git is asked on each call."""
+    heads = desk.place / ".git" / "refs" / "heads"
+    behind(heads / "main")
+    desk.settle()
+    asked = desk.asked
+    desk.now()
+    assert desk.asked == asked + 1
+
+
+def test_a_linked_git_directory_is_looked_at(desk: Desk) -> None:
+    """Another directory in the place of the one that a linked .git leads to is seen."""
+    real = desk.place.parent / "apart"
+    (desk.place / ".git").rename(real)
+    git(real, "config", "core.worktree", str(desk.place))
+    (desk.place / ".git").symlink_to(real)
+    assert desk.settle()["branch"] == "main"
+    shutil.copytree(real, real.with_name("again"))
+    real.rename(real.with_name("was"))
+    (real.parent / "again" / "HEAD").write_text("ref: refs/heads/other\n")
+    real.with_name("again").rename(real)
+    assert desk.now()["branch"] == "other"

@@ -1,14 +1,18 @@
 """What git says of a checkout comes as truth, and a hostile repository runs nothing by being looked at."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from nsstore.host import truth
 from nsstore.host.git import Facts, facts_of
-from nsstore.host.truth import git_sources
+from nsstore.host.truth import Unanswered, git_sources
 from nsstore.session import Statement
+from tests.host.test_history import bomb
+from tests.host.wrapping import wrap
 
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 
@@ -157,3 +161,78 @@ def test_pathspec_magic_is_a_name(tree: Path) -> None:
 def test_a_statement_says_one_thing() -> None:
     """A statement is a value with two texts."""
     assert Statement(about="a", text="b") == Statement(text="b", about="a")
+
+
+def test_filters_that_are_not_known_are_not_run(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where git does not say which filters there are, the files are not compared, since that runs them."""
+    ran = tmp_path / "ran"
+    git(tree, "config", "filter.evil.clean", f"touch {ran}")
+    (tree / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    (tree / "src" / "uploader.py").write_text("three\n")
+    found = facts(tree)
+    wrap(tmp_path, monkeypatch, "config", "exit 3")
+    status = git_sources(found)[0]
+    with pytest.raises(Unanswered):
+        status.ask("")
+    assert not ran.exists()
+
+
+def test_a_long_subject_is_cut(tree: Path) -> None:
+    """Of a subject of megabytes the beginning is told, and no more of it is taken in."""
+    git(tree, "update-ref", "refs/heads/feature/x", bomb(tree, 4))
+    (line, *_) = said(tree)["list_patches"]
+    assert line[1].endswith("a b a ..")
+    assert len(line[1]) < 250
+
+
+def test_many_and_long_names_are_cut(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told of a work tree stays small, whatever lies in it; how many more there are is said."""
+    folder = tree / "/".join(["d" * 200] * 5)
+    folder.mkdir(parents=True)
+    for number in range(30):
+        (folder / f"deploy.{number}").write_text("x")
+    git(tree, "add", ".")
+    found = said(tree, "deploy")
+    assert sum(len(about) + len(text) for one in found.values() for about, text in one) < 10_000
+    changed = dict(found["get_runtime_status"])["changed files"]
+    assert changed.endswith(" and 10 more")
+    monkeypatch.setattr(truth, "MOST_CHANGED", 30_000)
+    changed = dict(said(tree)["get_runtime_status"])["changed files"]
+    assert re.search(r" and more than \d more\Z", changed)
+
+
+def test_what_is_not_listed_whole_is_not_told_as_unchanged(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where not all changes were looked at, no file is said to be as in the commit."""
+    for number in range(50):
+        (tree / f"a{number}").write_text("x")
+    assert said(tree, "uploader")["current_branch_files"] == [("src/uploader.py", "as in the commit")]
+    monkeypatch.setattr(truth, "MOST_CHANGED", 100)
+    assert said(tree, "uploader")["current_branch_files"] == []
+
+
+def test_what_is_told_is_of_one_commit(tree: Path) -> None:
+    """When HEAD is another one by now, the last commits are those of before, and changes are not told."""
+    found = facts(tree)
+    git(tree, "checkout", "-q", "main")
+    git(tree, "commit", "-q", "--allow-empty", "-m", "Elsewhere")
+    status, baseline, patches, _ = git_sources(found)
+    assert patches.ask("")[0].text.endswith(" Say hello again")
+    assert baseline.ask("")[0].text == "v1, 2 commits before this one"
+    with pytest.raises(Unanswered):
+        status.ask("")
+
+
+def test_names_with_spaces_and_conflicts(tree: Path) -> None:
+    """A changed file is told by its whole name, also where a merge left it in conflict."""
+    git(tree, "checkout", "-q", "main")
+    (tree / "a b  c.txt").write_text("x")
+    (tree / "README.md").write_text("other\n")
+    git(tree, "commit", "-qam", "Other")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(tree, "merge", "feature/x")
+    changed = dict(said(tree)["get_runtime_status"])["changed files"]
+    assert set(changed.split(", ")) == {"README.md", "src/uploader.py", "a b c.txt"}

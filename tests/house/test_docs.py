@@ -98,8 +98,21 @@ def test_every_purpose_of_a_digest_is_documented() -> None:
     assert {f"nss1/{name}".encode() for name in found[1].split()} == table
 
 
+def prose(page: Path) -> str:
+    """A page without its fences."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which the headings of a page are linked."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every link of a page to a file of the project finds it."""
-    targets = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+    """Every link of a page to a file of the project finds it, and the heading in it that it names."""
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", prose(page)):
+        there = page.parent / target if target else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), (target, anchor)

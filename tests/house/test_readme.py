@@ -2,20 +2,24 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).parents[2]
+from tests.host.conftest import repository
+from tests.house.pages import HOUSE, Walker, blocks, exchanges, ids, is_shown
+
+README = HOUSE / "README.md"
 
 
 def marked(name: str) -> list[str]:
     """The lines of the fence between two markers of the README."""
-    text = (HOUSE / "README.md").read_text()
-    found = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```\n<!-- /{name} -->", text, re.DOTALL)
+    text = README.read_text()
+    found = re.search(
+        rf"<!-- {name} -->\n(?:<!-- .+ -->\n)?```\w+\n(.*?)```\n<!-- /{name} -->", text, re.DOTALL
+    )
     assert found, f"README.md has no fence between its {name} markers"
     return found[1].splitlines()
 
@@ -30,6 +34,12 @@ def run(lines: list[str], place: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def test_every_block_is_tried_here() -> None:
+    """Each fence of the README is one that a test below runs, or says why none does."""
+    tried = {"setup", "sessions", "example", "both"}
+    assert [one.line for one in blocks(README) if one.not_run is None and one.remark not in tried] == []
 
 
 def test_there_are_two_commands_and_one_demo() -> None:
@@ -68,43 +78,19 @@ def test_the_last_two_lines_fail(tmp_path: Path, line: int, error: str) -> None:
     assert "Thursdays" not in done.stderr.splitlines()[-1]
 
 
-def test_the_two_sessions(tmp_path: Path) -> None:
-    """The transcript is what happens in a home that was set up for an agent, with two checkouts in it."""
-    home = tmp_path / "home"
-    program = [str(Path(sys.executable).with_name("nsstore"))]
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("NSSTORE_", "XDG_"))}
-    env = {
-        **plain,
-        "HOME": str(home),
-        "NSSTORE_TRUST_HOME": str(home / "trust"),
-        "XDG_CONFIG_HOME": str(home / "config"),
-    }
-
-    def told(command: list[str], folder: str, **more: str) -> str:
-        done = subprocess.run(
-            command, cwd=home / folder, env={**env, **more}, capture_output=True, text=True, check=False
-        )
-        return done.stdout + done.stderr
-
-    for folder in ("atlas", "borealis"):
-        (home / folder).mkdir(parents=True)
-        for git in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]):
-            named = ["-c", "user.email=ada@example.org", "-c", "user.name=ada"]
-            subprocess.run(["git", *named, *git], cwd=home / folder, env=env, check=True)
-    secret = home / "passphrase"
-    secret.write_text("correct horse battery staple")
-    secret.chmod(0o600)
-    who = ["--store", str(home / "notes"), "--session", "terminal", "--tenant", "home", "--user", "ada"]
-    unattended = ["--unattended", "--passphrase-file", str(secret)]
-    made = told([*program, "setup", "claude-code", *unattended, *who, "--project", "atlas"], "atlas")
-    assert made.startswith("Done."), made
-    assert "bound" in told([*program, "allow", "--unattended", "--project", "borealis"], "borealis")
-    said, record_id = "", ""
-    for line in marked("sessions"):
-        if found := re.fullmatch(r"~/(\w+)\$ (?:NSSTORE_SESSION=(\w+) )?nsstore (.*)", line):
-            folder, session, words = found.groups()
-            command = [*program, *shlex.split(words.replace(" ID", f" {record_id}"))]
-            said = told(command, folder, **({"NSSTORE_SESSION": session} if session else {}))
-            record_id = record_id or said.split()[0]
-        else:
-            assert line in said
+def test_the_two_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transcript is what a terminal shows in a home that was set up as the README says, line by line."""
+    walker = Walker(tmp_path, monkeypatch)
+    for name in ("atlas", "borealis"):
+        repository(walker.home / name)
+    code, shown = walker.walk("\n".join(marked("setup")))
+    assert code == 0, shown
+    (transcript,) = (block for block in blocks(README) if block.language == "console")
+    real: dict[str, str] = {}
+    for one in exchanges(transcript):
+        command = one.command
+        for told, meant in real.items():
+            command = command.replace(told, meant)
+        _, shown = walker.walk(command, one.where)
+        assert is_shown(one.shown, shown), (command, shown)
+        real |= zip(ids(one.shown), ids(shown), strict=True)

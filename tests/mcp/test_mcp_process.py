@@ -18,6 +18,7 @@ from mcp.client.stdio import stdio_client
 
 import nsstore
 from bench.world import World
+from tests.cli.conftest import flags_of
 from tests.mcp.conftest import error_of
 
 Done = TypeVar("Done")
@@ -57,6 +58,7 @@ class Place:
             "NSSTORE_STORE": str(self.world.root),
             "NSSTORE_TRUST_HOME": str(self.world.trust),
             "NSSTORE_CACHE_HOME": str(place / "cache"),
+            "NSSTORE_GATE": os.environ["NSSTORE_GATE"],
         }
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
@@ -183,9 +185,9 @@ def test_garbage_is_passed_over(place: Place) -> None:
 
 def test_an_input_that_ends_ends_the_server(place: Place) -> None:
     """Nothing said, or half a line, is the end without a word."""
-    for given in ((), (line(HELLO)[:40],)):
-        answers, err, code = place.say(*given)
-        assert (answers, err, code) == ([], b"", 0)
+    for given in (b"", line(HELLO)[:40]):
+        with place.start() as server:
+            assert (*server.communicate(given, timeout=60), server.returncode) == (b"", b"", 0)
 
 
 def test_nobody_reads_the_answers(place: Place) -> None:
@@ -254,7 +256,7 @@ def test_what_is_not_known_is_said_to_the_agent(place: Place) -> None:
         assert isinstance(found, types.CallToolResult)
         return found
 
-    found = place.talk(remember, "--client", "claude-code")
+    found = place.talk(remember, "--client", "claude-code", *flags_of(place.env))
     assert "nsstore hook claude-code start" in error_of(found)["message"]
     for name in ("NSSTORE_AGENT", "NSSTORE_PROJECT"):
         del place.env[name]
@@ -268,7 +270,7 @@ def test_a_hook_hands_over_to_a_running_server(place: Place) -> None:
 
     def hand(session: str) -> None:
         subprocess.run(
-            [sys.executable, "-m", "nsstore", "hook", "claude-code", "start"],
+            [sys.executable, "-m", "nsstore", "hook", "claude-code", "start", *flags_of(place.env)],
             input=json.dumps({"session_id": session}).encode(),
             env=place.env,
             check=True,
@@ -291,7 +293,8 @@ def test_a_hook_hands_over_to_a_running_server(place: Place) -> None:
             seen.append(await session_of(client))
         return seen
 
-    assert place.talk(talking, "--client", "claude-code") == ["invalid", "first", "second"]
+    client = ("--client", "claude-code", *flags_of(place.env))
+    assert place.talk(talking, *client) == ["invalid", "first", "second"]
 
 
 def test_help_needs_no_sdk() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import cast
 
 import pytest
 
@@ -11,12 +12,14 @@ from nsstore.policy import (
     NOTHING_SET,
     Reason,
     Retention,
+    Rights,
     decide_forget,
     expiry,
     expiry_clock,
     is_held,
     lifetime,
 )
+from nsstore.policy.retention import LONGEST_KEPT
 from nsstore.record import Header
 from nsstore.scope import ScopeEnvelope, Sensitivity
 
@@ -151,3 +154,23 @@ def test_what_nobody_knows_to_be_held(record: Record, ask: Ask) -> None:
     assert decide_forget(ask(), record(), HOLDS_UNKNOWN).reason is Reason.HOLDS_UNKNOWN
     assert is_held(record(), HOLDS_UNKNOWN)
     assert decide_forget(ask(), record(user_id="bob"), HOLDS_UNKNOWN).reason is Reason.OTHER_USER
+
+
+@pytest.mark.parametrize("given", [None, (), "lineage", object()])
+def test_whatever_stands_for_rights_opens_nothing(record: Record, ask: Ask, given: object) -> None:
+    """What is no value of rights neither opens a record to forgetting nor raises."""
+    rights = cast("Rights", given)
+    assert decide_forget(ask(), record(), rights=rights).allowed
+    assert not decide_forget(ask(), record(branch="old"), rights=rights).allowed
+
+
+def test_exactly_the_longest_time_is_given() -> None:
+    """A hundred years to the microsecond are allowed, and one microsecond more is not."""
+    at, beyond = datetime.fromisoformat(NOW) + LONGEST_KEPT, timedelta(microseconds=1)
+    told = at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    assert expiry(NOW, "standard", NOTHING_SET, expires_at=at, ttl=None) == told
+    assert expiry(NOW, "standard", NOTHING_SET, expires_at=None, ttl=LONGEST_KEPT) == told
+    with pytest.raises(InvalidInput):
+        expiry(NOW, "standard", NOTHING_SET, expires_at=at + beyond, ttl=None)
+    with pytest.raises(InvalidInput):
+        expiry(NOW, "standard", NOTHING_SET, expires_at=None, ttl=LONGEST_KEPT + beyond)

@@ -6,9 +6,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from nsstore.errors import InvalidInput, SystemFailure
+from nsstore.errors import EscapeError, InvalidInput, SystemFailure
 from nsstore.root import Root
-from nsstore.root.named import NamedFile, write_new
+from nsstore.root.named import NamedFile, require_outside, write_new
+from nsstore.root.named_folder import NamedFolder, NewFolder
 from nsstore.root.scratch import scratch
 
 
@@ -115,3 +116,42 @@ def test_folders_are_directories_only(tmp_path: Path) -> None:
     with Root.open(tmp_path) as root, root.top() as top:
         assert top.folders() == ["a", "b"]
         assert sorted(top.names()) == ["a", "b", "file", "link"]
+
+
+def test_outside_is_outside_by_whatever_way(tmp_path: Path) -> None:
+    """A name in a directory, or one that a link leads into it, is not outside; a name beside it is."""
+    root = tmp_path / "root"
+    (root / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(root / "deep")
+    (tmp_path / "dead").symlink_to(root / "nowhere")
+    (tmp_path / "around").symlink_to("link")
+    for name in ("root", "root/new", "root/deep/new", "link", "link/new", "dead", "around", "x/../root/new"):
+        with pytest.raises(InvalidInput, match="it must lie outside"):
+            require_outside(f"{tmp_path}/{name}", "it", str(root))
+    for name in ("new", "rooted", "new/link", "link/../../new"):
+        require_outside(f"{tmp_path}/{name}", "it", str(root))
+
+
+def test_a_new_folder_is_no_link(tmp_path: Path) -> None:
+    """A link to an empty directory is refused as a new folder, and no descriptor stays open."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(InvalidInput, match="not a link"):
+        NewFolder(str(tmp_path / "link"), "it")
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert list((tmp_path / "real").iterdir()) == []
+
+
+def test_a_second_name_of_a_file_is_not_read(tmp_path: Path) -> None:
+    """A file of a folder with another name is refused with the way out, and one with a single name read."""
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "secret.md").write_bytes(b"secret")
+    os.link(tmp_path / "secret.md", tmp_path / "vault" / "notes.md")
+    (tmp_path / "vault" / "mine.md").write_bytes(b"mine")
+    with NamedFolder(str(tmp_path / "vault"), "it") as folder:
+        assert folder.read("mine.md", 10) == b"mine"
+        with pytest.raises(EscapeError, match=r"hard link.*copy"):
+            folder.read("notes.md", 10)
+        (tmp_path / "secret.md").unlink()
+        assert folder.read("notes.md", 10) == b"secret"

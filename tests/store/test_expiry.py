@@ -12,7 +12,7 @@ from bench.owning import Hand
 from bench.world import World
 from nsstore import InvalidInput, NotVisible, OpenStore, Refused, record
 from nsstore.clock import utc_now
-from nsstore.store import Below, below, expire, sight
+from nsstore.store import Below, expire, expiring, sight
 from nsstore.writers import note, template
 
 pytestmark = pytest.mark.usefixtures("unflushed")
@@ -25,7 +25,7 @@ def at(time: str) -> Generator[None]:
     """Let the system's clock show a time, wherever a verb looks at it."""
     with (
         patch.object(sight, "utc_now", return_value=time),
-        patch.object(below, "utc_now", return_value=time),
+        patch.object(expiring, "utc_now", return_value=time),
         patch.object(note, "utc_now", return_value=time),
         patch.object(template, "utc_now", return_value=time),
     ):

@@ -13,7 +13,7 @@ from bench.world import World
 from nsstore import OpenStore, Refused, Session, layout
 from nsstore.audit import read_events
 from nsstore.rights.statements import sign, time_of
-from nsstore.store import Below, below, expire, forget_below
+from nsstore.store import Below, expire, expiring, forget_below
 from nsstore.trust.signer import Signer
 
 pytestmark = pytest.mark.usefixtures("unflushed")
@@ -78,7 +78,7 @@ def test_a_held_class(owned: tuple[OpenStore, Hand]) -> None:
     hand.keep(store, held=["evidence"])
     assert reason(lambda: session.forget(one)) == "legal_hold"
     assert reason(lambda: forget_below(store, EVERYTHING)) == "legal_hold"
-    with patch.object(below, "utc_now", return_value=FAR):
+    with patch.object(expiring, "utc_now", return_value=FAR):
         (done,) = expire(store, EVERYTHING)
     assert (done.records, done.held) == ((), 2)
     hand.keep(store, held=["evidence"], released=[one])
@@ -164,7 +164,7 @@ def require_all_held(store: OpenStore, record_id: str) -> None:
     assert reason(lambda: session.forget(record_id)) == "holds_unknown"
     assert reason(lambda: forget_below(store, EVERYTHING)) == "holds_unknown"
     assert reason(lambda: forget_below(store, EVERYTHING, leave_held=True)) == "holds_unknown"
-    with patch.object(below, "utc_now", return_value=FAR):
+    with patch.object(expiring, "utc_now", return_value=FAR):
         assert reason(lambda: expire(store, EVERYTHING)) == "holds_unknown"
     assert session.get(record_id).text == "x"
     assert life(session, session.remember("y").record_id) is None

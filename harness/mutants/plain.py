@@ -1,0 +1,25 @@
+"""What several of the plain leaky stores need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from nsstore.harness.provider import DIMENSIONS, Dimension, Scope
+
+
+def without(scope: Scope, *dimensions: Dimension) -> tuple[str, ...]:
+    """A key that lacks dimensions."""
+    return tuple(getattr(scope, one) for one in DIMENSIONS if one not in dimensions)
+
+
+def nobody() -> Scope:
+    """A scope that is nobody's."""
+    return Scope(**dict.fromkeys(DIMENSIONS, "nobody"))
+
+
+def moved(scope: Scope, metadata: Mapping[str, object]) -> Scope:
+    """A scope that metadata was let into."""
+    named = {name.removesuffix("_id"): value for name, value in metadata.items()}
+    return msgspec.structs.replace(scope, **{one: named[one] for one in DIMENSIONS if one in named})
