@@ -38,11 +38,11 @@ def test_a_dict_is_green() -> None:
 def test_sqlite_with_a_filter_is_red() -> None:
     """One table for everybody fails where its docstring says, and nowhere else, in quick and in full runs."""
     report = run(sqlite_fts.make, full=True)
-    told = failed(report) - {"LK20"}  # by time, near the bar here: a busy machine says so and a quiet one not
+    told = failed(report) - {"LK20"}  # by time, and near the bar here
     assert told == {"AC06", "AC08", "AC09", "AC10", "RL10", "LK04", "LK11"}
-    assert failed(run(sqlite_fts.make)) == failed(report) & {case.id for case in cases()}
+    assert failed(run(sqlite_fts.make)) == told & {case.id for case in cases()}
     assert sqlite_fts.__doc__ is not None
-    assert all(id_ in sqlite_fts.__doc__ for id_ in failed(report))
+    assert all(id_ in sqlite_fts.__doc__ for id_ in told)
     assert report.metrics.drift > 0.1
     assert report.metrics.authorised_recall == 1
 

@@ -9,6 +9,7 @@ import pytest
 
 from nsstore.policy import (
     NO_RIGHTS,
+    Allowed,
     Asker,
     Decision,
     Every,
@@ -304,3 +305,22 @@ def test_sources_of_a_wide_search(ask: Ask) -> None:
         ("eve", "shop", Every(every="session"), 4),
     ]
     assert NO_RIGHTS.sessions_of(ask()) == ()
+
+
+def test_what_may_come_back_as_stale(ask: Ask) -> None:
+    """Only a grant that names a branch or a baseline, and to this very asker, opens something as stale."""
+    stale = [Opens(branches=("old",)), Opens(baselines=("v1",))]
+    for opens in (*stale, *(opens for _, opens, _ in OPENING.values())):
+        given = Rights(grants=(Grant(number=1, to=TO, opens=opens),))
+        assert given.opens_stale(ask()) == (opens in stale)
+        assert not given.opens_stale(ask(agent_id="codex"))
+    assert not NO_RIGHTS.opens_stale(ask())
+
+
+def test_who_may_search_all_the_same(ask: Ask) -> None:
+    """The allowlist lets search exactly whom it names."""
+    given = Rights(allowlist=(Allowed(number=1, to=TO),))
+    assert given.may_search(ask())
+    assert not given.may_search(ask(agent_id="codex"))
+    assert not NO_RIGHTS.may_search(ask())
+    assert not rights("session").may_search(ask())

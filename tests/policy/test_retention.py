@@ -1,5 +1,6 @@
 """How long a record is kept: the sealed end, the clock that decides it, and who may forget it."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import cast
@@ -174,3 +175,13 @@ def test_exactly_the_longest_time_is_given() -> None:
         expiry(NOW, "standard", NOTHING_SET, expires_at=at + beyond, ttl=None)
     with pytest.raises(InvalidInput):
         expiry(NOW, "standard", NOTHING_SET, expires_at=None, ttl=LONGEST_KEPT + beyond)
+
+
+def test_an_end_is_in_utc_wherever_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time of another zone is sealed in UTC on a machine of a third one."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        told = ends(at="2026-11-30T15:44:08.012345+05:00")
+    time.tzset()
+    assert told == LATER
