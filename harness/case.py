@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -41,6 +41,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     quick: bool = True
     reason: str | None = None
     """What an audit has to say of it, where there is one."""
+
+
+CRITERIA: Final = tuple(f"AC{number:02}" for number in range(1, 11))
+"""The criteria of the redline: a provider is allowed only if each of them passes."""
+LEAST_DRIFT: Final = 1e-6
+"""By how much a score may differ from call to call and still be unmoved: a memory may weigh how old it is."""
 
 
 class Outcome(StrEnum):
@@ -95,3 +101,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def failed(self) -> tuple[Result, ...]:
         """The cases that failed."""
         return tuple(one for one in self.results if one.outcome is Outcome.FAILED)
+
+    @property
+    def passed(self) -> int:
+        """How many cases passed."""
+        return sum(one.outcome is Outcome.PASSED for one in self.results)

@@ -20,7 +20,7 @@ from nsstore.harness.provider import Kept, Provider, Scope, ScopeProperties
 from nsstore.harness.texts import texts
 from nsstore.harness.witness import Counts, Unproven
 from nsstore.harness.worker import DEADLINE, LATE, Worker, in_words
-from nsstore.harness.world import HOME, Said, World, neighbours
+from nsstore.harness.world import HOME, Said, World, among, neighbours
 
 Verb = Literal["remember", "search"]
 VERBS: Final[tuple[Verb, ...]] = ("remember", "search")
@@ -137,7 +137,7 @@ class _Side:
         said = self.said[number % len(self.said)]
         question = " ".join((said.canary, *said.text.split()[1 : WORDS + 1]))
         found = self.world.provider.search(HOME, question, K)
-        if len(found) < K and not any(said.canary in one.text for one in found):
+        if len(found) < K and not among(found, said):
             raise Unproven(f"{len(found)} found, and not the record that the question was made of")
         self.times["search"].append(self.watch.taken)
 

@@ -129,11 +129,11 @@ class World:
         provider, record_id = at or self.provider, said.record_id
         showed: dict[str, bool] = {}
         if "search" in verbs:
-            showed["search"] = _among(provider.search(asker, said.canary, 5), said)
+            showed["search"] = among(provider.search(asker, said.canary, 5), said)
         if "get" in verbs and "gets" in provider.abilities and record_id is not None:
             showed["get"] = refusal(lambda: _require(provider.get(asker, record_id), said)) is None
         if "list" in verbs and "lists" in provider.abilities:
-            showed["list"] = _among(provider.list(asker), said)
+            showed["list"] = among(provider.list(asker), said)
         lacks = [verb for verb, shown in showed.items() if not shown]
         self.counts.wanted += len(showed)
         self.counts.found += len(showed) - len(lacks)
@@ -158,7 +158,7 @@ class World:
 
     def shows(self, asker: Scope, said: Said, *, at: Witnessed | None = None) -> bool:
         """Whether a search for a record's own word finds it."""
-        return _among((at or self.provider).search(asker, said.canary, 5), said)
+        return among((at or self.provider).search(asker, said.canary, 5), said)
 
     def end_case(self) -> None:
         """Let go of what a case opened for itself."""
@@ -172,7 +172,8 @@ class World:
         self.provider.close()
 
 
-def _among(answer: Iterable[Kept], said: Said) -> bool:
+def among(answer: Iterable[Kept], said: Said) -> bool:
+    """Whether a record that was said is in an answer."""
     return any(said.canary in one.text for one in answer)
 
 

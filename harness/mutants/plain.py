@@ -6,12 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nsstore.harness.provider import DIMENSIONS, Dimension, Scope
-
-
-def without(scope: Scope, *dimensions: Dimension) -> tuple[str, ...]:
-    """A key that lacks dimensions."""
-    return tuple(getattr(scope, one) for one in DIMENSIONS if one not in dimensions)
+from nsstore.harness.provider import DIMENSIONS, Scope
 
 
 def nobody() -> Scope:

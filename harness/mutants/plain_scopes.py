@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from nsstore.harness.mutants.mutant import caught_by
-from nsstore.harness.mutants.plain import moved, nobody, without
+from nsstore.harness.mutants.plain import moved, nobody
 from nsstore.harness.mutants.strict import Ranked, Record, Records, Strict
 from nsstore.harness.provider import (
     DIMENSIONS,
@@ -19,6 +19,15 @@ from nsstore.harness.provider import (
 )
 
 
+class Together(Strict):
+    """A key that lacks dimensions."""
+
+    kept_together: tuple[Dimension, ...] = ()
+
+    def key_of(self, scope: Scope) -> tuple[str, ...]:
+        return tuple(getattr(scope, one) for one in DIMENSIONS if one not in self.kept_together)
+
+
 @caught_by("AC01")
 class TooStrict(Strict):
     """Finds nothing that was remembered more than a moment ago."""
@@ -28,11 +37,10 @@ class TooStrict(Strict):
 
 
 @caught_by("AC02")
-class NoSession(Strict):
+class NoSession(Together):
     """Keeps the sessions of a project together."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "session")
+    kept_together = ("session",)
 
 
 @caught_by("AC02", "LK17")
@@ -44,43 +52,38 @@ class RevokesLate(Strict):
 
 
 @caught_by("AC03", "MB01")
-class NoProject(Strict):
+class NoProject(Together):
     """Keeps the projects of a user together."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "project")
+    kept_together = ("project",)
 
 
 @caught_by("AC04")
-class NoUser(Strict):
+class NoUser(Together):
     """Keeps the users of a project together."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "user")
+    kept_together = ("user",)
 
 
 @caught_by("AC05")
-class NoTenant(Strict):
+class NoTenant(Together):
     """Keeps all tenants together."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "tenant")
+    kept_together = ("tenant",)
 
 
 @caught_by("RL21")
-class NoWorkspace(Strict):
+class NoWorkspace(Together):
     """Keeps the workspaces of a session together."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "workspace")
+    kept_together = ("workspace",)
 
 
 @caught_by("RL21")
-class NoAgent(Strict):
+class NoAgent(Together):
     """Keeps the agents of a session together."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "agent")
+    kept_together = ("agent",)
 
 
 @caught_by("AC02", "AC04", "RL21")
@@ -124,11 +127,10 @@ class ServesUntagged(Strict):
 
 
 @caught_by("AC07")
-class NoBranch(Strict):
+class NoBranch(Together):
     """Takes every branch and baseline for the current one."""
 
-    def key_of(self, scope: Scope) -> tuple[str, ...]:
-        return without(scope, "branch", "baseline")
+    kept_together = ("branch", "baseline")
 
 
 @caught_by("AC07")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from nsstore.harness.case import Case
 from nsstore.harness.probes.events import require_event
-from nsstore.harness.provider import DIMENSIONS, Audited, Kept, ScopeProperties
+from nsstore.harness.provider import DIMENSIONS, Audited, ScopeProperties
 from nsstore.harness.witness import Unproven
-from nsstore.harness.world import HOME, Said, World, beside
+from nsstore.harness.world import HOME, Said, World, among, beside
 
 PROVEN = ScopeProperties(separates=frozenset(DIMENSIONS), filters_before_ranking=True)
 
@@ -69,7 +69,7 @@ def lying_engine(world: World, case: Case) -> str:
     del case
     mine, theirs = world.say(HOME, "the engine room"), world.say(beside(HOME, "project"), "the engine room")
     honest = Playing(PROVEN, _ids(mine))
-    if not _found(world.provider.through(HOME, "engine room", honest), mine):
+    if not among(world.provider.through(HOME, "engine room", honest), mine):
         raise Unproven("what an engine with scope support finds in the own scope is not served")
     lying = Playing(PROVEN, _ids(theirs, mine))
     for _ in range(2):
@@ -93,7 +93,3 @@ def failing_engine(world: World, case: Case) -> str:
 
 def _ids(*said: Said) -> list[str]:
     return [one.record_id for one in said if one.record_id is not None]
-
-
-def _found(answer: Sequence[Kept], said: Said) -> bool:
-    return any(said.canary in one.text for one in answer)

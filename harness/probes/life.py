@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from nsstore.harness.case import Case
+from nsstore.harness.case import LEAST_DRIFT, Case
 from nsstore.harness.probes.cutting import Cut, cut_short, places
-from nsstore.harness.probes.ranking import LEAST_DRIFT, WORDS, counted, drift_of, ranked
+from nsstore.harness.probes.ranking import counted, drift_of, ranked, usual
 from nsstore.harness.probes.strangers import planted
 from nsstore.harness.provider import Planted, Refusal
 from nsstore.harness.witness import Unproven
-from nsstore.harness.world import COMMON, HOME, Said, World, beside, neighbours
+from nsstore.harness.world import COMMON, HOME, Said, World, among, beside, neighbours
 
 MANY: Final = 80
 """Records of which a store keeps more than their files, if it ever does."""
@@ -24,10 +24,7 @@ PATIENCE: Final = 1.0
 def forget_leaves_traces(world: World, case: Case) -> str:
     """A forgotten record is in no answer and no file, and weighs nothing in what is left."""
     del case
-    here = world.fresh()
-    for words in WORDS:
-        here.say(HOME, words)
-    before, listed = ranked(here), counted(here)
+    here, before, listed = usual(world)
     gone = [here.say(HOME, "blue harbour train", times=number) for number in range(1, 5)]
     ranked(here)
     for one in gone:
@@ -142,7 +139,7 @@ def cache_without_identity(world: World, case: Case) -> str:
             for query in ("same question", COMMON):
                 found = here.provider.search(asker, query, 10)
                 own = [one for one in said if one.scope == asker]
-                if not all(any(one.canary in hit.text for hit in found) for one in own):
+                if not all(among(found, one) for one in own):
                     raise Unproven("a question that somebody else had asked did not find the asker's own")
     if "shares" in world.abilities:
         _after_the_right_ended(here)
@@ -226,7 +223,7 @@ def superseded(world: World, case: Case) -> str:
             for query in (one.canary, "word", COMMON):
                 if any(one.canary in it.text and not it.stale for it in at.search(HOME, query, 10)):
                     raise Unproven("an older version is found beside the newest")
-            if "lists" in world.abilities and any(one.canary in it.text for it in at.list(HOME)):
+            if "lists" in world.abilities and among(at.list(HOME), one):
                 raise Unproven("an older version is listed beside the newest")
     return f"of {len(told)} versions the newest alone is served"
 

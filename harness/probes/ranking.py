@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from nsstore.harness.case import Case
+from nsstore.harness.case import LEAST_DRIFT, Case
 from nsstore.harness.provider import Scope
 from nsstore.harness.witness import Unproven, Witnessed
-from nsstore.harness.world import COMMON, HOME, Said, World, beside
+from nsstore.harness.world import COMMON, HOME, Said, World, among, beside
 
-LEAST_DRIFT: Final = 1e-6
-"""By how much a score may differ from call to call: a memory may weigh how old a record is."""
 WORDS: Final = ("blue train", "blue train", "red train on the blue line", "a train", "the blue harbour")
 QUESTIONS: Final = ("blue train", "train", "harbour", COMMON, "blue")
 Ranked = list[list[tuple[str, float | None]]]
@@ -32,7 +30,7 @@ def starved(world: World, case: Case) -> str:
     weak = here.say(HOME, "somewhere in a long text about trains and harbours there is granite")
     found = here.provider.search(HOME, "granite", 3)
     world.counts.wanted += 1
-    if not _holds([one.text for one in found], weak):
+    if not among(found, weak):
         raise Unproven(f"a match of the own scope is not among {len(found)} when others have stronger ones")
     world.counts.found += 1
     return "a weak match of the own scope is found beside stronger ones elsewhere"
@@ -41,10 +39,7 @@ def starved(world: World, case: Case) -> str:
 def unmoved(world: World, case: Case) -> str:
     """The same records come in the same order with the same scores, whatever is written elsewhere."""
     del case
-    here = world.fresh()
-    for words in WORDS:
-        here.say(HOME, words)
-    before, listed = ranked(here), counted(here)
+    here, before, listed = usual(world)
     for scope in world.around():
         for number in range(8 if world.full else 2):
             said = here.say(scope, "blue harbour train", times=number + 1)
@@ -92,6 +87,14 @@ def _which(text: str, said: Sequence[Said]) -> str:
     return next((f"{number}" for number, one in enumerate(said) if one.canary in text), "none of them")
 
 
+def usual(world: World) -> tuple[World, Ranked, int]:
+    """Another world in which the usual was said, what the questions find there, and how long its list is."""
+    here = world.fresh()
+    for words in WORDS:
+        here.say(HOME, words)
+    return here, ranked(here), counted(here)
+
+
 def ranked(world: World, scope: Scope = HOME, *, at: Witnessed | None = None) -> Ranked:
     """What the questions find, with the scores."""
     provider = at or world.provider
@@ -118,7 +121,3 @@ def drift_of(before: Ranked, after: Ranked) -> float:
         return 1.0
     known = [(old, new) for old, new in scores if old is not None and new is not None]
     return max((abs(new - old) / max(abs(old), abs(new), 1e-12) for old, new in known), default=0.0)
-
-
-def _holds(texts: Sequence[str], said: Said) -> bool:
-    return any(said.canary in text for text in texts)

@@ -7,7 +7,7 @@ from typing import cast
 from nsstore.harness.case import Case
 from nsstore.harness.provider import DIMENSIONS, Dimension, Refusal
 from nsstore.harness.witness import Unproven
-from nsstore.harness.world import HOME, World, beside, changed
+from nsstore.harness.world import HOME, World, among, beside, changed
 
 TWO_VERBS = ("search", "get")
 
@@ -80,6 +80,6 @@ def stale_context(world: World, case: Case) -> str:
             raise Unproven(f"what is current changed when another {dimension} was allowed beside it")
         if found[: len(current)] != current:
             raise Unproven(f"what is of another {dimension} stands before what is current")
-        if not any(theirs.canary in one.text for one in found):
+        if not among(found, theirs):
             raise Unproven(f"what is of an allowed other {dimension} did not come back")
     return f"another {' or '.join(dimensions)} is no evidence of now"

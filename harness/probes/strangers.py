@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from nsstore.harness.case import Case
-from nsstore.harness.probes.ranking import LEAST_DRIFT, WORDS, counted, drift_of, ranked
+from nsstore.harness.case import LEAST_DRIFT, Case
+from nsstore.harness.probes.ranking import counted, drift_of, ranked, usual
 from nsstore.harness.provider import Dimension, Planted, Refusal, Scope
 from nsstore.harness.witness import Unproven, Witnessed
 from nsstore.harness.world import COMMON, HOME, Said, World, beside, changed
@@ -73,10 +73,7 @@ def strays(world: World, case: Case) -> str:
 def strays_weigh_nothing(world: World, case: Case) -> str:
     """What was put there without a tag is not searched: no order, score or count moves by it."""
     del case
-    here = world.fresh()
-    for words in WORDS:
-        here.say(HOME, words)
-    before, listed = ranked(here), counted(here)
+    here, before, listed = usual(world)
     for _ in range(5):
         planted(here, Planted.UNTAGGED, words="blue harbour train")
     for at in _openings(here):

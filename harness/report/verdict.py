@@ -7,12 +7,8 @@ from typing import Final
 
 import msgspec
 
-from nsstore.harness.case import Document, Metrics, Outcome, Report, Result
+from nsstore.harness.case import CRITERIA, LEAST_DRIFT, Document, Metrics, Outcome, Report, Result
 
-ACCEPTANCE: Final = tuple(f"AC{number:02}" for number in range(1, 11))
-"""The criteria of the redline: a provider is allowed only if each of them passes."""
-LEAST_DRIFT: Final = 1e-6
-"""What a score may change by and still count as unmoved, as for the cases themselves."""
 DOCUMENTS: Final = {
     Document.REDLINE: "User data isolation redline",
     Document.BOUNDARY: "Memory boundary contract v1",
@@ -44,7 +40,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 def word(report: Report) -> Word:
     """What the whole report comes to; one that lacks a criterion is red or no verdict at all, never green."""
-    asked = {one.case.id for one in report.results}.issuperset(ACCEPTANCE)
+    asked = {one.case.id for one in report.results}.issuperset(CRITERIA)
     if report.green and asked:
         return Word.GREEN
     if asked or report.failed() or _bad(report.metrics):
@@ -54,7 +50,7 @@ def word(report: Report) -> Word:
 
 def is_owed(result: Result) -> bool:
     """Whether a case that was not run is one without which nothing is green."""
-    return result.outcome is Outcome.NOT_RUN and result.case.id in ACCEPTANCE
+    return result.outcome is Outcome.NOT_RUN and result.case.id in CRITERIA
 
 
 def reasons(report: Report) -> tuple[str, ...]:
@@ -75,9 +71,8 @@ def reasons(report: Report) -> tuple[str, ...]:
 def summary(report: Report) -> str:
     """The report in one line."""
     not_run = len(report.results) - len(ran(report))
-    passed = sum(one.outcome is Outcome.PASSED for one in report.results)
     beside = f", {not_run} not run" if not_run else ""
-    return f"{passed} passed, {len(report.failed())} failed{beside}"
+    return f"{report.passed} passed, {len(report.failed())} failed{beside}"
 
 
 def ran(report: Report) -> tuple[Result, ...]:

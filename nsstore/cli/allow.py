@@ -137,10 +137,6 @@ def _asked(checkouts: Checkouts, top: str, moved: Checkout | None) -> tuple[Chec
         if click.confirm(SAME if moved.path == top else MOVED, err=True):
             return moved, moved.project_id
     proposed = proposed_project(checkouts.all(), top, facts)
-    try:
-        check_id("project_id", proposed)
-    except InvalidInput:
-        proposed = ""
     if checkouts.opens(top, proposed):
         printing.note(READ_HERE.format(proposed))
     while True:

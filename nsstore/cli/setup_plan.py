@@ -21,6 +21,7 @@ from nsstore.host.personal import DAYS, PERSON, grant, has_owner, make_owner, wa
 from nsstore.root import Root
 from nsstore.root.owned import has_name, is_executable
 from nsstore.root.programs import program
+from nsstore.store.making import STORE_FILE
 
 NO_AGENT: Final = "which agent? --agent says under which name your client's agent remembers"
 
@@ -49,7 +50,7 @@ class Plan:
         self._shares = self._top is not None and any(
             one.project_id == self._project for one in place.known if one != place.moved
         )
-        self._make = not has_name(self._store, "store.json")
+        self._make = not has_name(self._store, STORE_FILE)
         self._policy = wanted(None, self._pair, values["user"].value, self._agents)
         self._owner = False
         self._again = False

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from nsstore.errors import InvalidInput
-from nsstore.host.allowing import can_bind, proposed_project
+from nsstore.host.allowing import can_bind, id_or_nothing, proposed_project
 from nsstore.host.checkouts import Checkout, checkouts_of
 from nsstore.host.config import in_home
 from nsstore.host.git import facts_at, top_of
@@ -17,6 +17,7 @@ from nsstore.host.unknown import HOLDS
 from nsstore.root.named import require_utf8
 from nsstore.root.owned import has_name, here, identity
 from nsstore.scope import check_id
+from nsstore.store.making import STORE_FILE
 
 ASKED: Final = {
     "store": "Store",
@@ -82,7 +83,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         if self.moved is not None:
             return Value(self.moved.project_id, PROPOSAL, fixed=False)
         proposed = proposed_project(self.known, self.top, facts_at(self.top))
-        return Value(_id_or_nothing(proposed), PROPOSAL, fixed=False)
+        return Value(proposed, PROPOSAL, fixed=False)
 
 
 def place_of(store: str) -> Place:
@@ -91,7 +92,7 @@ def place_of(store: str) -> Place:
     top = top_of(at)
     known: tuple[Checkout, ...] = ()
     bound = moved = None
-    if has_name(store, "store.json"):
+    if has_name(store, STORE_FILE):
         with checkouts_of(store) as checkouts:
             known, bound, moved = checkouts.all(), checkouts.find(at), checkouts.moved(top)
     if moved is not None and (moved.is_at(moved.path) or not moved.was(top, identity(top))):
@@ -157,13 +158,6 @@ def _login() -> str:
     import getpass
 
     try:
-        return _id_or_nothing(getpass.getuser())
+        return id_or_nothing(getpass.getuser())
     except (OSError, KeyError):
-        return ""
-
-
-def _id_or_nothing(text: str) -> str:
-    try:
-        return check_id("proposal", text)
-    except InvalidInput:
         return ""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from threading import RLock
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
@@ -110,7 +110,8 @@ class Acting:
         self._store = self._place = self._last = self._of = None
 
     def _inferred(self) -> Inferred:
-        flags, environ = dict(self._flags), cast("Mapping[str, str]", os.environ)
+        flags = dict(self._flags)
+        environ: Mapping[str, str] = os.environ
         if self._client is not None:
             if self._store is None:
                 require_apart(here(), environ)

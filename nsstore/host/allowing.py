@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nsstore.audit import AuditEvent, EventKind, digest_of
+from nsstore.errors import InvalidInput
 from nsstore.host.checkouts import Checkout, Checkouts
 from nsstore.host.git import Facts, facts_at, proposal, remote_of
 from nsstore.policy import Pair
 from nsstore.root import overlap
 from nsstore.root.owned import has_name
+from nsstore.scope import check_id
 from nsstore.trust.home import base
 
 if TYPE_CHECKING:
@@ -96,11 +98,20 @@ def proposed_project(known: Sequence[Checkout], top: str, facts: Facts | None) -
     """The project that a directory proposes: that of a checkout of the same repository, if one is bound.
 
     The same is what has the same main work tree or the same remote; else as
-    :func:`~nsstore.host.git.proposal`. A proposal only, whatever the directory says of itself.
+    :func:`~nsstore.host.git.proposal`. A proposal only, whatever the directory says of itself; empty where
+    that is no id.
     """
     if facts is not None:
         remote = remote_of(facts)
         same = (one for one in known if one.path == facts.main or (one.remote and one.remote == remote))
         if (first := next(same, None)) is not None:
             return first.project_id
-    return proposal(top, facts)
+    return id_or_nothing(proposal(top, facts))
+
+
+def id_or_nothing(text: str) -> str:
+    """A text that may be proposed as an id; empty for one that is none."""
+    try:
+        return check_id("proposal", text)
+    except InvalidInput:
+        return ""

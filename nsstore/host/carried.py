@@ -8,15 +8,16 @@ has to say what holds anyway. And no place of the user's own may lie in the chec
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from nsstore.errors import InvalidInput, Refused
 from nsstore.host.config import VARIABLE, WHAT, config_path
+from nsstore.host.git import top_of
 from nsstore.host.inference import NAMES, PAIRS, STORE, Inferred, variable
 from nsstore.root import real_path
-from nsstore.root.owned import has_name, own_home
+from nsstore.root.links import lies_in
+from nsstore.root.owned import own_home
 from nsstore.search.home import VARIABLE as CACHE_VARIABLE
 from nsstore.search.home import base as cache_base
 from nsstore.trust.home import VARIABLE as TRUST_VARIABLE
@@ -73,35 +74,19 @@ def require_apart(directory: str, environ: Mapping[str, str]) -> None:
 
     The user's home may be one: no repository has that in it. Raises :class:`Refused`.
     """
-    top = _top(directory)
+    top = top_of(directory)
     home = own_home()
-    if home is not None and _lies_in(home, top):
+    if home is not None and lies_in(home, top):
         return
     for place, what, name, kind in (
         (config_path(environ), WHAT, VARIABLE, "CONFIG"),
         (base(None), TRUST_WHAT, TRUST_VARIABLE, "STATE"),
         (cache_base(), "the cache home", CACHE_VARIABLE, "CACHE"),
     ):
-        if _lies_in(place, top):
+        if lies_in(place, top):
             raise Refused(INSIDE.format(what, name, kind), reason="in_checkout")
 
 
 def _is_carried(name: str, environ: Mapping[str, str]) -> bool:
     value = environ.get(variable(name), "")
     return bool(value) and name not in NARROW and (name, value) != ("clearance", LOWEST)
-
-
-def _top(directory: str) -> str:
-    """The nearest directory upwards that git would take for a repository, else the directory itself."""
-    at = directory
-    while not has_name(at, ".git"):
-        above = os.path.dirname(at)
-        if above == at:
-            return directory
-        at = above
-    return at
-
-
-def _lies_in(place: str, top: str) -> bool:
-    real = real_path(place)
-    return real == top or os.path.commonpath((real, top)) == top

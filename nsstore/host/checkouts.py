@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Annotated, Final, Literal
 
 import msgspec
 
 from nsstore.errors import InvalidInput, Refused
 from nsstore.root import FileLock, Root, overlap
-from nsstore.root.owned import Identity, directory_of, has_name, identity
+from nsstore.root.owned import Identity, directory_of, has_name, identity, upwards
 from nsstore.scope import check_id
 from nsstore.store.making import NO_STORE, read_claim
 from nsstore.trust.home import base, open_home
@@ -62,7 +62,7 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def is_in(self, path: str) -> bool:
         """Whether a real path is this one's, or lies below it, whatever directory is there."""
-        return self.path in _upwards(path)
+        return self.path in upwards(path)
 
     def was(self, path: str, seen: Identity | None) -> bool:
         """Whether a directory, as the system sees it, may be this one, moved or under another device.
@@ -111,7 +111,7 @@ class Checkouts:
         submodule or an unpacked archive inside a checkout is none of it until the owner says so.
         """
         known = self.all()
-        for at in _upwards(path) if known else ():
+        for at in upwards(path) if known else ():
             bound = next((one for one in known if one.is_at(at)), None)
             if bound is not None or has_name(at, ".git"):
                 return bound
@@ -132,7 +132,7 @@ class Checkouts:
         if self.find(path) is not None:
             return None
         known = self.all()
-        for at in _upwards(path) if known else ():
+        for at in upwards(path) if known else ():
             seen = identity(at)
             found = next((one for one in known if one.was(at, seen)), None)
             if found is not None or has_name(at, ".git"):
@@ -220,13 +220,3 @@ def checkouts_of(store: str, trust_home: str | None = None) -> Generator[Checkou
         raise InvalidInput(NO_STORE) from None
     with open_home(base(trust_home), store_id) as home:
         yield Checkouts(home, place)
-
-
-def _upwards(path: str) -> Iterator[str]:
-    """A real path and every directory above it."""
-    while True:
-        yield path
-        above = os.path.dirname(path)
-        if above == path:
-            return
-        path = above

@@ -16,7 +16,7 @@ import msgspec
 
 from nsstore.host.belonging import belongs
 from nsstore.host.history import ID, History
-from nsstore.root.owned import has_name, identity
+from nsstore.root.owned import has_name, identity, upwards
 from nsstore.root.programs import MOST, Answer, Call, answers, program
 from nsstore.scope import NOT_APPLICABLE_TEXT
 
@@ -137,13 +137,7 @@ def _facts(directory: str) -> Facts | None:
 
 def top_of(directory: str) -> str:
     """The nearest directory upwards that holds a ``.git``, else the directory itself; git is not asked."""
-    at = directory
-    while not has_name(at, ".git"):
-        above = os.path.dirname(at)
-        if above == at:
-            return directory
-        at = above
-    return at
+    return next((at for at in upwards(directory) if has_name(at, ".git")), directory)
 
 
 def facts_at(top: str) -> Facts | None:

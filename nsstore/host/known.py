@@ -14,7 +14,7 @@ from typing import Final
 from nsstore.host.checkouts import FILE
 from nsstore.host.config import config_path
 from nsstore.host.inference import Inferred, infer
-from nsstore.root.owned import has_name, here
+from nsstore.root.owned import has_name, here, upwards
 from nsstore.root.stamps import Stamp, folders_below, identity_stamp, moment, settled, stamp
 
 MOST_FOLDERS: Final = 500
@@ -44,7 +44,7 @@ class Known:
             return last
         self._inferred = None
         config = config_path(environ)
-        began, names = moment(), (*_upwards(key[0]), os.path.dirname(config))
+        began, names = moment(), (*_places(key[0]), os.path.dirname(config))
         before = tuple(map(identity_stamp, names))
         found = infer(flags, environ, None)
         paths = _sources(found, config, trust_home)
@@ -60,16 +60,9 @@ class Known:
         return (*map(stamp, self._paths), *map(identity_stamp, self._names))
 
 
-def _upwards(directory: str) -> tuple[str, ...]:
+def _places(directory: str) -> tuple[str, ...]:
     """A directory and those above it, and where each would hold a repository."""
-    found: list[str] = []
-    at = directory
-    while True:
-        found += [at, os.path.join(at, ".git")]
-        above = os.path.dirname(at)
-        if above == at:
-            return tuple(found)
-        at = above
+    return tuple(name for at in upwards(directory) for name in (at, os.path.join(at, ".git")))
 
 
 def _sources(found: Inferred, config: str, trust_home: str) -> tuple[str, ...] | None:

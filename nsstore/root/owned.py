@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from nsstore.errors import InvalidInput, Refused, SystemFailure
@@ -187,6 +188,16 @@ def own_home() -> str | None:
         return os.path.realpath(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:
         return None
+
+
+def upwards(path: str) -> Iterator[str]:
+    """A real path and every directory above it, the nearest first."""
+    while True:
+        yield path
+        above = os.path.dirname(path)
+        if above == path:
+            return
+        path = above
 
 
 def has_name(folder: str, name: str) -> bool:

@@ -164,7 +164,7 @@ def in_memory() -> str | None:
 
 def in_repository(path: str) -> bool:
     """Whether a directory, or one around it, is a git checkout."""
-    return any(os.path.lexists(os.path.join(at, ".git")) for at in _passed(os.path.realpath(path)))
+    return carried(os.path.realpath(path))
 
 
 def carried(path: str) -> bool:

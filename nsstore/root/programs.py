@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from nsstore.root.links import lies_in
+from nsstore.root.owned import is_executable
 
 MOST: Final = 1024 * 1024
 _CHUNK: Final = 64 * 1024
@@ -51,7 +52,7 @@ def program(name: str, *, apart: str | None = None) -> str | None:
     """
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
-        if not os.path.isabs(folder) or not os.path.isfile(path) or not os.access(path, os.X_OK):
+        if not os.path.isabs(folder) or not is_executable(path):
             continue
         if apart is None or apart == "/" or not (lies_in(folder, apart) or lies_in(path, apart)):
             return path

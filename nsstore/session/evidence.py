@@ -17,7 +17,7 @@ import msgspec
 
 from nsstore.errors import InvalidInput
 from nsstore.search.engine import Answer, Hit
-from nsstore.session.plain import seen
+from nsstore.session.plain import cut, seen
 
 SECONDS = 3.0
 """How long one source is waited for."""
@@ -166,4 +166,4 @@ def _cut(given: object, most: int) -> str:
         raise TypeError
     text = seen(given[: 2 * most])
     text.encode()  # half a surrogate pair is no text, and no answer could hold it
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return cut(text, most)

@@ -35,4 +35,9 @@ def one_line(text: str, most: int) -> str:
     flat = " ".join(seen(text[: _SPARE * most]).split())
     if not flat.isprintable():
         flat = "".join(one if one.isprintable() else "·" for one in flat)
-    return flat if len(flat) <= most else f"{flat[: most - 1]}…"
+    return cut(flat, most)
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, of at most ``most`` characters; one that goes on ends with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

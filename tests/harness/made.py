@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from nsstore.harness.case import Case, Document, Metrics, Outcome, Report, Result
+from nsstore.harness.case import CRITERIA, Case, Document, Metrics, Outcome, Report, Result
 from nsstore.harness.measured import BenchRun, Measured
 from nsstore.harness.report.saved import Saved, saved
-from nsstore.harness.report.verdict import ACCEPTANCE
 
 MADE_AT = "2026-11-30T21:40:00.000000Z"
 GOOD = Metrics(answers=40, hits=31, foreign_rate=0.0, authorised_recall=1.0, hijack_rate=0.0, drift=0.0)
@@ -32,7 +31,7 @@ def report(*others: Result, metrics: Metrics = GOOD, only: bool = False, green: 
     """A report of the ten criteria, passed, and of other results; or of these ``only``."""
     named = {one.case.id: one for one in others}
     if not only:
-        named = {id_: result(id_) for id_ in ACCEPTANCE} | named
+        named = {id_: result(id_) for id_ in CRITERIA} | named
     results = tuple(named[id_] for id_ in sorted(named))
     is_green = not only and metrics == GOOD and all(_is_fine(one) for one in results)
     return Report(
@@ -47,7 +46,7 @@ def report(*others: Result, metrics: Metrics = GOOD, only: bool = False, green: 
 
 
 def _is_fine(one: Result) -> bool:
-    return one.outcome is Outcome.PASSED or (one.outcome is Outcome.NOT_RUN and one.case.id not in ACCEPTANCE)
+    return one.outcome is Outcome.PASSED or (one.outcome is Outcome.NOT_RUN and one.case.id not in CRITERIA)
 
 
 RED = (

@@ -9,10 +9,10 @@ from typing import cast
 import pytest
 
 from nsstore.errors import InvalidInput
-from nsstore.harness.case import Outcome, Report, Result
+from nsstore.harness.case import CRITERIA, Outcome, Report, Result
 from nsstore.harness.mutants.strict import Strict
 from nsstore.harness.provider import DIMENSIONS, Dimension, Kept, Scope, ScopeProperties
-from nsstore.harness.running import ACCEPTANCE, Suite, cases, run
+from nsstore.harness.running import Suite, cases, run
 
 Search = Callable[[Strict, Scope, str, int], Sequence[Kept]]
 
@@ -39,7 +39,7 @@ def test_an_exception_fails_its_case(raised: BaseException) -> None:
 
     report = run(with_search(search))
     assert len(report.results) == len(cases())
-    assert {one.case.id for one in report.failed()} >= set(ACCEPTANCE) - {"AC06", "AC08"}
+    assert {one.case.id for one in report.failed()} >= set(CRITERIA) - {"AC06", "AC08"}
     assert seen(report, "AC01").startswith(type(raised).__name__)
 
 

@@ -8,11 +8,9 @@ import pytest
 from bench import budgets
 from bench.report import report as bench_report
 from nsstore.errors import InvalidInput
-from nsstore.harness.case import Metrics, Outcome
-from nsstore.harness.probes import ranking
-from nsstore.harness.report import verdict
+from nsstore.harness.case import CRITERIA, LEAST_DRIFT, Metrics, Outcome
 from nsstore.harness.report.saved import load, load_bench, save, saved
-from nsstore.harness.report.verdict import ACCEPTANCE, Word, figures, reasons, word
+from nsstore.harness.report.verdict import Word, figures, reasons, word
 from nsstore.harness.running import run
 from tests.harness.made import GOOD, MADE_AT, RED, bench, report, result, whole
 
@@ -37,7 +35,7 @@ def test_a_failed_case_is_red() -> None:
     assert reasons(report(*RED)) == ("1 of 11 failed: LK01",)
 
 
-@pytest.mark.parametrize("id_", ACCEPTANCE)
+@pytest.mark.parametrize("id_", CRITERIA)
 def test_a_criterion_that_was_not_run_is_red(id_: str) -> None:
     """What could not be run is no failure, but without one of the ten there is no green."""
     one = report(result(id_, Outcome.NOT_RUN, "cannot"))
@@ -69,7 +67,8 @@ def test_a_figure_says_when_it_is_not_good(name: str, value: float) -> None:
 
 def test_a_drift_that_no_case_minds_is_none() -> None:
     """What the cases count as unmoved is not told as moved."""
-    assert verdict.LEAST_DRIFT == ranking.LEAST_DRIFT
+    assert all(one.good for one in figures(worse(drift=LEAST_DRIFT)))
+    assert not all(one.good for one in figures(worse(drift=2 * LEAST_DRIFT)))
     assert all(one.good for one in figures(worse(drift=1e-7)))
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from nsstore.harness import probes
-from nsstore.harness.case import Case, Document
+from nsstore.harness.case import CRITERIA, Case, Document
 from nsstore.harness.cases import CASES
 from nsstore.harness.mutants import MUTANTS
 from nsstore.harness.probes import PROBES
 from nsstore.harness.provider import DIMENSIONS, Audited
-from nsstore.harness.running import ACCEPTANCE, cases
+from nsstore.harness.running import cases
 from nsstore.harness.witness import PROTOCOLS
 
 REQUIREMENTS = Path(__file__).parents[2] / "docs" / "requirements"
@@ -24,7 +24,7 @@ def test_ids_are_in_order_and_each_is_one() -> None:
     ids = [case.id for case in CASES]
     assert ids == sorted(set(ids))
     assert all(re.fullmatch(r"(AC|RL|MB|LK)\d\d", one) for one in ids)
-    assert set(ACCEPTANCE) == {one for one in ids if one.startswith("AC")}
+    assert set(CRITERIA) == {one for one in ids if one.startswith("AC")}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
@@ -41,7 +41,7 @@ def test_every_criterion_has_its_case() -> None:
     """The list of criteria in the redline and the cases are the same ten, in the same order."""
     page = (REQUIREMENTS / PAGES[Document.REDLINE]).read_text()
     asked = re.findall(r"(?m)^\d+\. (.+)$", page.partition("## Acceptance Criteria")[2])
-    assert asked == [case.sentence for case in CASES if case.id in ACCEPTANCE]
+    assert asked == [case.sentence for case in CASES if case.id in CRITERIA]
 
 
 def test_every_probe_is_used_and_says_what_it_sees() -> None:
@@ -57,7 +57,7 @@ def test_what_a_case_names_is_there() -> None:
         assert set(case.needs) <= set(PROTOCOLS)
         assert set(case.given.get("dimensions", "").split()) <= set(DIMENSIONS)
         assert case.reason is None or case.reason in set(Audited)
-        assert case.id not in ACCEPTANCE or (case.needs == () and case.quick)
+        assert case.id not in CRITERIA or (case.needs == () and case.quick)
 
 
 def test_every_case_can_fail() -> None:

@@ -6,9 +6,23 @@ from typing import cast
 import msgspec
 import pytest
 
+from nsstore.policy import Asker
 from nsstore.record import Header
 from nsstore.scope import Privacy, Purpose, Scope, ScopeEnvelope, Sensitivity
 
+Record = Callable[..., Header]
+"""Makes the record of :data:`HEADER` with some things changed."""
+Ask = Callable[..., ScopeEnvelope]
+"""Makes the request of :data:`SCOPE` with some things changed."""
+TO = Asker(
+    tenant=("tenant", "acme"),
+    user="alice",
+    projects=("shop",),
+    agents=("claude",),
+    purposes=tuple(sorted(Purpose)),
+)
+"""The asker that the request is, for every purpose."""
+COMMIT, HEAD = "a" * 40, "b" * 40
 SCOPE = Scope(
     tenant_id="acme",
     group_id=None,

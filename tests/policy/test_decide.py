@@ -12,9 +12,7 @@ from nsstore.errors import InvalidInput
 from nsstore.policy import Decision, ReadClass, Reason, decide, decide_class, readability_class
 from nsstore.record import FIELDS, SCOPE_FIELDS, Header, ImportedFrom
 from nsstore.scope import NOT_APPLICABLE, Privacy, Purpose, ScopeEnvelope, Sensitivity
-
-Record = Callable[..., Header]
-Ask = Callable[..., ScopeEnvelope]
+from tests.policy.conftest import Ask, Record
 
 SOURCE = ImportedFrom(
     created_at="yesterday", digest="d1" * 32, format="jsonl", item="line 1", record_id=None, scope=None

@@ -6,11 +6,9 @@ from typing import cast
 import pytest
 
 from nsstore.policy import HOLDS_UNKNOWN, Decision, Reason, decide_forget, decide_write
-from nsstore.record import Header, ImportedFrom
-from nsstore.scope import NOT_APPLICABLE, Privacy, Purpose, ScopeEnvelope, Sensitivity
-
-Record = Callable[..., Header]
-Ask = Callable[..., ScopeEnvelope]
+from nsstore.record import ImportedFrom
+from nsstore.scope import NOT_APPLICABLE, Privacy, Purpose, Sensitivity
+from tests.policy.conftest import Ask, Record
 
 NEW = "01934f2e-8b7a-7c3d-9e21-ffffffffffff"
 OLD = "01934f2e-8b7a-7c3d-9e21-0123456789ab"

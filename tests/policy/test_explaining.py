@@ -1,6 +1,5 @@
 """Why something may or may not be read is told dimension by dimension, as it is decided."""
 
-from collections.abc import Callable
 from itertools import combinations
 
 import msgspec
@@ -23,20 +22,9 @@ from nsstore.policy import (
     readers,
 )
 from nsstore.policy.explaining import COMMANDS, NEVER
-from nsstore.record import Header
-from nsstore.scope import NOT_APPLICABLE, Purpose, ScopeEnvelope
+from nsstore.scope import NOT_APPLICABLE
+from tests.policy.conftest import COMMIT, HEAD, TO, Ask, Record
 
-Record = Callable[..., Header]
-Ask = Callable[..., ScopeEnvelope]
-
-COMMIT, HEAD = "a" * 40, "b" * 40
-TO = Asker(
-    tenant=("tenant", "acme"),
-    user="alice",
-    projects=("shop",),
-    agents=("claude",),
-    purposes=tuple(sorted(Purpose)),
-)
 OWN = {
     "tenant": "tenant=acme",
     "user": "alice",

@@ -23,20 +23,9 @@ from nsstore.policy import (
     decide_write,
     personal,
 )
-from nsstore.record import Header
-from nsstore.scope import Purpose, ScopeEnvelope, Sensitivity
+from nsstore.scope import Purpose, Sensitivity
+from tests.policy.conftest import COMMIT, HEAD, TO, Ask, Record
 
-Record = Callable[..., Header]
-Ask = Callable[..., ScopeEnvelope]
-
-COMMIT, HEAD = "a" * 40, "b" * 40
-TO = Asker(
-    tenant=("tenant", "acme"),
-    user="alice",
-    projects=("shop",),
-    agents=("claude",),
-    purposes=tuple(sorted(Purpose)),
-)
 # What each grant is called, what it opens, and the one thing in which a record then may differ.
 OPENING: dict[str, tuple[tuple[Kind, ...], Opens, dict[str, object]]] = {
     "users": ((Kind.GROUP_SHARE,), Opens(users=("bob",)), {"user_id": "bob"}),

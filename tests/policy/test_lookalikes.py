@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from nsstore.errors import InvalidInput
 from nsstore.policy import Asker, Decision, Grant, Opens, Rights, decide
-from nsstore.record import Header
-from nsstore.scope import Purpose, ScopeEnvelope, check_id
+from nsstore.scope import Purpose, check_id
+from tests.policy.conftest import Ask, Record
 
-Record = Callable[..., Header]
-Ask = Callable[..., ScopeEnvelope]
 Twin = Callable[[str], str]
 
 CYRILLIC = str.maketrans("aceikopsxyABCEHKMOPTX", "асеікорѕхуАВСЕНКМОРТХ")

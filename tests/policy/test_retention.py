@@ -1,7 +1,6 @@
 """How long a record is kept: the sealed end, the clock that decides it, and who may forget it."""
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import cast
 
@@ -21,11 +20,9 @@ from nsstore.policy import (
     lifetime,
 )
 from nsstore.policy.retention import LONGEST_KEPT
-from nsstore.record import Header
-from nsstore.scope import ScopeEnvelope, Sensitivity
+from nsstore.scope import Sensitivity
+from tests.policy.conftest import Ask, Record
 
-Record = Callable[..., Header]
-Ask = Callable[..., ScopeEnvelope]
 NOW = "2026-11-30T10:44:07.012345Z"
 LATER = "2026-11-30T10:44:08.012345Z"
 EAST = timezone(timedelta(hours=5))
