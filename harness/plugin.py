@@ -192,16 +192,11 @@ class FiguresItem(IsolationItem):
 
     def runtest(self) -> None:
         """Judge them. Raises :class:`NotProven`."""
-        from nsstore.harness.report.verdict import figures
+        from nsstore.harness.report.verdict import bad
 
         report = self.suite.suite.report(self.suite.results, 0.0)
-        bad = [
-            f"{one.says}: {one.value}, and only {one.wanted} is good"
-            for one in figures(report.metrics)
-            if not one.good
-        ]
-        if bad:
-            raise NotProven("\n".join(bad))
+        if found := bad(report.metrics):
+            raise NotProven("\n".join(one.told() for one in found))
 
     def reportinfo(self) -> tuple[str, None, str]:
         """Where it stands and what it is called."""

@@ -88,8 +88,8 @@ def _asked(result: Result) -> str:
 
 
 def _figure(provider: str, figure: Figure) -> str:
-    words = f"{figure.says}: {figure.value}, and only {figure.wanted} is good"
-    return _test(f"{provider}.figures", figure.name, 0, "" if figure.good else _told("failure", words))
+    told = "" if figure.good else _told("failure", figure.told())
+    return _test(f"{provider}.figures", figure.name, 0, told)
 
 
 def _budgets(bench: BenchRun) -> Iterator[str]:

@@ -14,7 +14,7 @@ from nsstore.harness.report.head import head, title
 from nsstore.harness.report.plain import escaped
 from nsstore.harness.report.saved import Saved
 from nsstore.harness.report.style import style
-from nsstore.harness.report.verdict import DOCUMENTS, figures, is_owed
+from nsstore.harness.report.verdict import DOCUMENTS, figures, is_owed, is_red
 
 MARK: Final = '<meta name="generator" content="nsstore accept">'
 """What tells such a page from any other file."""
@@ -74,7 +74,7 @@ def _contents(one: Saved) -> Iterator[str]:
 
 
 def _red(results: Sequence[Result]) -> list[Result]:
-    return [one for one in results if one.outcome is Outcome.FAILED or is_owed(one)]
+    return [one for one in results if is_red(one)]
 
 
 def _failures(report: Report) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _case(result: Result, again: str) -> str:
         beneath.append(f"needs: {', '.join(case.needs)}")
     if case.reason is not None:
         beneath.append(f"an audit has to say <code>{escaped(case.reason)}</code>")
-    if result in _red([result]):
+    if is_red(result):
         beneath.append(f"again: <code>{escaped(f'{again} {case.id}')}</code>")
     return (
         f'<li id="{escaped(case.id)}"><div class="side"><span class="badge {kind}">'

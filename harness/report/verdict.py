@@ -37,13 +37,17 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     says: str
     good: bool
 
+    def told(self) -> str:
+        """The figure and what it had to be, in words."""
+        return f"{self.says}: {self.value}, and only {self.wanted} is good"
+
 
 def word(report: Report) -> Word:
     """What the whole report comes to; one that lacks a criterion is red or no verdict at all, never green."""
     asked = {one.case.id for one in report.results}.issuperset(CRITERIA)
     if report.green and asked:
         return Word.GREEN
-    if asked or report.failed() or _bad(report.metrics):
+    if asked or report.failed() or bad(report.metrics):
         return Word.RED
     return Word.PARTIAL
 
@@ -53,6 +57,11 @@ def is_owed(result: Result) -> bool:
     return result.outcome is Outcome.NOT_RUN and result.case.id in CRITERIA
 
 
+def is_red(result: Result) -> bool:
+    """Whether a case failed, or had to run and could not."""
+    return result.outcome is Outcome.FAILED or is_owed(result)
+
+
 def reasons(report: Report) -> tuple[str, ...]:
     """Why a report is not green, each in one sentence; none for one that is."""
     told: list[str] = []
@@ -60,7 +69,7 @@ def reasons(report: Report) -> tuple[str, ...]:
         told.append(f"{len(failed)} of {len(ran(report))} failed: {_ids(failed)}")
     if owed := [one for one in report.results if is_owed(one)]:
         told.append(f"Not run, and nothing is green without it: {_ids(owed)}")
-    told += [f"{one.says}: {one.value}, and only {one.wanted} is good" for one in _bad(report.metrics)]
+    told += [one.told() for one in bad(report.metrics)]
     if word(report) is Word.PARTIAL:
         told.append("Only some cases were asked for, so there is no verdict")
     elif word(report) is Word.RED and not told:
@@ -100,7 +109,8 @@ def _figure(name: str, value: float, wanted: float, says: str) -> Figure:
     return Figure(name=name, value=shown, wanted=f"{wanted}", says=says, good=good)
 
 
-def _bad(metrics: Metrics) -> list[Figure]:
+def bad(metrics: Metrics) -> list[Figure]:
+    """The figures that are not good."""
     return [one for one in figures(metrics) if not one.good]
 
 
